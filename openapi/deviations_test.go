@@ -82,8 +82,14 @@ var vnfPkgmSol003Deviations = append([]deviation{
 		"the resource has no signature; the standard's text does not have it",
 	},
 }, slices.Concat(
-	partsOfText, partsOfOnboardedText, readSubscriptions, problemDeviations("onboardingFailureDetails"),
+	partsOfText, partsOfOnboardedText, readSubscriptions, packageWarnings,
+	problemDeviations("onboardingFailureDetails"),
 )...)
+
+// packageWarnings are an attribute of packages in all documents.
+var packageWarnings = []deviation{
+	{"warnings", "extra attribute", "a package is accepted in spite of defects of operations that no one may request"},
+}
 
 // readSubscriptions are the differences from the documents of SOL003, producedSubscriptions those from SOL005.
 var (
@@ -115,10 +121,11 @@ var partsOfOnboardedText = []deviation{
 var vnfPkgmLaterSol003Deviations = slices.Concat([]deviation{
 	{"additionalArtifacts[]/artifactURI", "type string should be array", "the standard's text has cardinality 0..1"},
 	{"softwareImages[]/diskFormat", "extra value ARI", "the standard's text and SOL005 have it"},
-}, partsOfText, partsOfOnboardedText, readSubscriptions, problemDeviations("onboardingFailureDetails"))
+}, partsOfText, partsOfOnboardedText, readSubscriptions, packageWarnings,
+	problemDeviations("onboardingFailureDetails"))
 
-// packagesNotServed are the operations of the package management interface that this version does not serve: packages
-// with external artifacts are rejected (ADR 041).
+// packagesNotServed are the operations of the package management interface that this version does not serve: external
+// artifacts are never read (ADR 041).
 var packagesNotServed = []string{
 	"GET /vnf_packages/{vnfPkgId}/ext_artifacts_access", "PUT /vnf_packages/{vnfPkgId}/ext_artifacts_access",
 }
@@ -126,7 +133,9 @@ var packagesNotServed = []string{
 var vnfPkgmSol005Deviations = append([]deviation{
 	{"upload_from_uri request/userName", "extra attribute", whyUpload},
 	{"upload_from_uri request/password", "extra attribute", whyUpload},
-}, slices.Concat(partsOfText, producedSubscriptions, problemDeviations("onboardingFailureDetails"))...)
+}, slices.Concat(
+	partsOfText, producedSubscriptions, packageWarnings, problemDeviations("onboardingFailureDetails"),
+)...)
 
 const (
 	whyOneEnum = "one Go type stands for four enumerations of the standard, of which this one has fewer values"

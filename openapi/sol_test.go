@@ -105,6 +105,7 @@ var documented = types(
 	sol.VnfPackageSoftwareImageInfo{},
 	sol.VnfPkgInfo{},
 	sol.VnfPkgInfoLinks{},
+	sol.VnfPkgWarning{},
 	sol.VnfPkgInfoModifications{},
 )
 

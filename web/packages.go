@@ -30,7 +30,7 @@ type packageData struct {
 	Onboarding       string
 	Created, Changed time.Time
 	Size             int64
-	Files, Warnings  []string
+	Files            []string
 	Props            []pair
 	// Sharing is SHARED for a package of this project that all can use, FOREIGN for one of another project, or "".
 	Sharing string
@@ -73,7 +73,7 @@ func packageOf(p *vnfpkg.Package, project string) *packageData {
 		d.Size = p.Content.Size
 	}
 	if o := p.Onboarded; o != nil {
-		d.Files, d.Warnings = o.VnfdFiles, o.Warnings
+		d.Files = o.VnfdFiles
 		if o.Signature != nil && o.Signature.State != signature.NotChecked {
 			d.Signature = o.Signature
 			for _, c := range o.Signature.Checks {

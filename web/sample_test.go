@@ -21,6 +21,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm/render"
 	"github.com/gybe-nfv/gybe/pkg/notify"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg"
 	"github.com/gybe-nfv/gybe/web"
 )
@@ -498,7 +499,14 @@ func samplePackages() []*vnfpkg.Package {
 					ArtifactPath: "Scripts/install_k8s_cluster.sh",
 					Checksum:     sol.Checksum{Algorithm: "SHA-256", Hash: "5d7f9a1c3e5f7b9d"},
 				}},
-				Warnings: []string{"the manifest names vnf_release_date_time without a time zone"},
+				Texts: []string{"the manifest names vnf_release_date_time without a time zone"},
+				Warnings: []vnfd.Warning{{
+					Code: vnfd.NoDefaultLevel, Subject: "simple", FlavourID: "simple",
+					Location:   "Definitions/df_simple.yaml#/topology_template/policies/3/instantiation_levels",
+					Text:       `Definitions/df_simple.yaml:57: the flavour "simple" has 2 instantiation levels, but no default_level`,
+					Remedy:     "name a level in the request, or add the property default_level",
+					Operations: []string{"INSTANTIATE", "CHANGE_FLAVOUR", "CHANGE_VNFPKG"},
+				}},
 				Signature: &signature.Result{
 					State: signature.Trusted, Option: signature.Option1, Checked: began.Add(-time.Hour),
 					Signers: []signature.Signer{{

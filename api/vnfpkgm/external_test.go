@@ -11,8 +11,8 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfpkg/vnfpkgtest"
 )
 
-// TestThereAreNoExternalArtifacts: a package that names a file on another server is rejected, so the resource with the
-// credentials for such servers does not exist (SOL005 clause 9.4.4a).
+// TestThereAreNoExternalArtifacts: a file on another server that a package names is never read, so the resource with
+// the credentials for such servers does not exist (SOL005 clause 9.4.4a).
 func TestThereAreNoExternalArtifacts(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -42,9 +42,13 @@ func TestThereAreNoExternalArtifacts(t *testing.T) {
 	other := b.create(t)
 	require.Equal(t, 202, b.upload(t, other, vnfpkgtest.Zip(files)).Status)
 	p := b.get(t, other)
-	require.Equal(t, sol.PackageOnboardingStateCreated, p.OnboardingState)
-	require.Equal(t, 422, p.OnboardingFailureDetails.Status)
-	require.Contains(
-		t, p.OnboardingFailureDetails.Detail, "https://images.example.com/node.img is outside of the package",
-	)
+	require.Equal(t, sol.PackageOnboardingStateOnboarded, p.OnboardingState)
+	require.Equal(t, []sol.VnfPkgWarning{{
+		Code: "external_artifact", Location: csar.MetaPath,
+		Text: "TOSCA-Metadata/TOSCA.meta:11: the artifact https://images.example.com/node.img is outside of the " +
+			"package: it is not read, and its hash is not checked",
+		Remedy: "put the file in the package, or remove the entry",
+	}}, p.Warnings)
+	a := b.Do(t, "GET", packages+"/"+other+"/artifacts/https:%2F%2Fimages.example.com%2Fnode.img", nil)
+	require.Equal(t, 404, a.Status)
 }

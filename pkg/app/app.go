@@ -172,8 +172,8 @@ func (a *App) openPackages() error {
 	}
 	a.packages = vnfpkg.New(vnfpkg.Options{
 		Stores: a.store, Content: a.content, Log: a.log, Limits: limits, Signatures: signatures,
-		DownloadTime: a.cfg.Limits.DownloadTime,
-		Fetcher:      fetcher{download.New(download.Options{Policy: outboundPolicy(&a.cfg)}), a.nfvo},
+		DownloadTime: a.cfg.Limits.DownloadTime, Mgmt: mgmtDrivers{a},
+		Fetcher: fetcher{download.New(download.Options{Policy: outboundPolicy(&a.cfg)}), a.nfvo},
 	})
 	return nil
 }

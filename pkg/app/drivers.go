@@ -17,6 +17,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/remote"
 	"github.com/gybe-nfv/gybe/pkg/script/durable"
 	"github.com/gybe-nfv/gybe/pkg/store"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
 // drivers are what reaches out of the node.
@@ -58,6 +59,14 @@ func newDrivers(a *App) *drivers {
 		BuiltIn: mgmt.Registry{k8scluster.Name: d.cluster}, Host: scripts, PublicURL: a.publicURL,
 	}
 	return d
+}
+
+// mgmtDrivers finds the mgmt drivers of a node. The node creates them after its packages.
+type mgmtDrivers struct{ *App }
+
+// Driver implements lcm.MgmtDrivers.
+func (a mgmtDrivers) Driver(impl vnfd.Implementation) (lcm.MgmtDriver, error) {
+	return a.drivers.mgmt.Driver(impl)
 }
 
 // outboundPolicy makes the policy of addresses of a valid configuration.

@@ -25,6 +25,8 @@ type Info struct {
 	Signed bool
 	// CompatibleVersions are the SOL004 versions that the manifest claims.
 	CompatibleVersions []string
+	// External are files on other servers that the metadata list, the first ones.
+	External []External
 
 	declared []declared
 }
@@ -78,6 +80,12 @@ func inspect(a *Archive, m mode) (Info, error) {
 		if itself, err := a.listsItself(l, info.Manifest); err != nil {
 			return Info{}, err
 		} else if itself {
+			continue
+		}
+		if e, ok := externalOf(l); ok {
+			if len(info.External) < maxExternal {
+				info.External = append(info.External, e)
+			}
 			continue
 		}
 		fillable := m == source && (l.from == MetaPath || !info.Signed)
@@ -275,7 +283,7 @@ func (a *Archive) check(l Listed, from string, mayLackHash bool) (declared, erro
 		return declared{}, &Rejection{Reason: reason, File: from, Line: l.Line, Detail: detail, Hint: hint}
 	}
 	if strings.Contains(l.Path, "://") {
-		return fail(External, "the artifact "+printable(l.Path)+" is outside of the package",
+		return fail(ExternalArtifact, "the artifact "+printable(l.Path)+" is outside of the package",
 			"put the file in the package; nothing is fetched")
 	}
 	name, problem := cleanName(l.Path, a.lim)

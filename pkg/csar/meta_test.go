@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -99,11 +100,9 @@ func TestMetadataDefectsAreRejectedWithTheReason(t *testing.T) {
 			"a listed file out of the package", withMeta(block("Name: ../y.sh", "Algorithm: SHA-256", "Hash: "+sum)),
 			csar.UnsafeName, csar.MetaPath, 6, "leads out",
 		},
-		{"a file elsewhere on the network", withMeta(block("Name: http://10.0.0.1/y.sh", "Algorithm: SHA-256", "Hash: "+
-			sum)), csar.External, csar.MetaPath, 6, "outside of the package"},
 		{
 			"a file of this machine", withMeta(block("Name: file:///etc/passwd", "Algorithm: SHA-256", "Hash: "+sum)),
-			csar.External, csar.MetaPath, 6, "outside of the package",
+			csar.ExternalArtifact, csar.MetaPath, 6, "outside of the package",
 		},
 		{
 			"a wrong checksum", withMeta(block("Name: Scripts/x.sh", "Algorithm: SHA-256", "Hash: "+sha256Of("other"))),
@@ -411,4 +410,22 @@ func utf16Of(s string, order binary.AppendByteOrder) string {
 		out = order.AppendUint16(out, u)
 	}
 	return string(out)
+}
+
+// A file on another server is not read: the package is used without it.
+func TestFilesOnOtherServersAreNotRead(t *testing.T) {
+	t.Parallel()
+	a, err := openZip(makeZip(t, withMeta("\nName: https://ann:s3cret@10.0.0.1/y.sh\nAlgorithm: SHA-256\nHash: "+
+		sha256Of("y")+"\n\nName: http://10.0.0.1/z.img\n")...), csar.DefaultLimits())
+	require.NoError(t, err)
+	require.Equal(t, []csar.External{
+		{URL: "https://10.0.0.1/y.sh", File: csar.MetaPath, Line: 6},
+		{URL: "http://10.0.0.1/z.img", File: csar.MetaPath, Line: 10},
+	}, a.Info().External)
+	require.Contains(t, a.Info().External[0].Error(), "TOSCA.meta:6: the artifact https://10.0.0.1/y.sh is outside")
+	report, err := a.Verify(t.Context(), nil)
+	require.NoError(t, err)
+	require.False(t, slices.ContainsFunc(
+		report.Artifacts, func(r csar.Artifact) bool { return strings.Contains(r.Path, "10.0.0.1") },
+	))
 }

@@ -73,9 +73,9 @@ func badLinks(f *vnfd.Flavour, ext []sol.ExtVirtualLinkData, managed []sol.ExtMa
 	for n, vl := range ext {
 		for m, cp := range vl.ExtCps {
 			if f.CP(cp.CpdID) == nil {
-				bad = append(bad, InvalidParam{fmt.Sprintf("/extVirtualLinks/%d/extCps/%d/cpdId", n, m), fmt.Sprintf(
-					"flavour %s has no connection point %q", f.ID, cp.CpdID,
-				)})
+				bad = append(bad, InvalidParam{
+					fmt.Sprintf("/extVirtualLinks/%d/extCps/%d/cpdId", n, m), noConnectionPoint(f, cp.CpdID),
+				})
 			}
 		}
 	}

@@ -22,19 +22,17 @@ func flavourTask(req sol.ChangeVnfFlavourRequest) Task {
 		f := model.Flavour(req.NewFlavourID)
 		switch {
 		case f == nil:
-			a.Reject("/newFlavourId", "the VNFD has no flavour %q; it has %s", req.NewFlavourID, flavourIDs(model))
+			a.Reject("/newFlavourId", "%s", noFlavour(model, req.NewFlavourID))
 			return nil
 		case f.ID == a.Present.Flavour.ID:
 			a.Reject("/newFlavourId", "the VNF has the flavour %q already", f.ID)
 			return nil
 		}
 		a.Next = &Revision{VNFD: model, Flavour: f, Package: a.Present.Package}
-		counts, ok := f.Counts(req.InstantiationLevelID)
-		if !ok {
-			a.Reject(
-				"/instantiationLevelId", "flavour %s has no instantiation level %q", f.ID, req.InstantiationLevelID,
-			)
+		if bad := badLevel(f, req.InstantiationLevelID); bad != "" {
+			a.Reject("/instantiationLevelId", "%s", bad)
 		} else {
+			counts, _ := f.Counts(req.InstantiationLevelID)
 			a.Scope = scopeTo(a.Instance.Instantiated, f, counts, levelOf(f, f.Level(req.InstantiationLevelID)))
 		}
 		a.Bad = append(a.Bad, badLinks(f, req.ExtVirtualLinks, req.ExtManagedVirtualLinks)...)

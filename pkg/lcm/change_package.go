@@ -25,22 +25,15 @@ func packageTask(req sol.ChangeCurrentVnfPkgRequest) Task {
 		f := a.Next.VNFD.Flavour(a.Present.Flavour.ID)
 		a.Next.Flavour = f
 		if f == nil {
-			a.Reject("/vnfdId", "the VNFD has no flavour %q, which the VNF has; it has %s", a.Present.Flavour.ID,
-				flavourIDs(a.Next.VNFD))
+			a.Reject("/vnfdId", "%s, and the VNF has this flavour", noFlavour(a.Next.VNFD, a.Present.Flavour.ID))
 			return nil
 		}
 		options, err := a.options()
 		if err != nil {
 			return err
 		}
-		// Those that there are stay; VDUs that are new come with the numbers of the default level.
-		counts, _ := f.Counts("")
+		counts := a.nextCounts(f)
 		levels := levelOf(f, f.Level(""))
-		for vdu, n := range countVNFCs(i) {
-			if _, ok := counts[vdu]; ok {
-				counts[vdu] = n
-			}
-		}
 		for aspect, level := range scaleLevels(i) {
 			next := f.Aspect(aspect)
 			if next != nil && level > next.MaxScaleLevel {
@@ -56,6 +49,26 @@ func packageTask(req sol.ChangeCurrentVnfPkgRequest) Task {
 		a.Scope.VNFCs = vnfcIDs(i, vdusToUpgrade(f, options))
 		return nil
 	}}
+}
+
+// nextCounts is the number of VNFCs of each VDU after a change of the package. Existing VNFCs stay; new VDUs get the
+// numbers of the default level, and without a default level the request is rejected.
+func (a *Admission) nextCounts(f *vnfd.Flavour) map[string]int {
+	now := countVNFCs(a.Instance.Instantiated)
+	counts, known := f.Counts("")
+	bad := badLevel(f, "")
+	if !known {
+		counts = map[string]int{}
+	}
+	for _, v := range f.VDUs {
+		if bad != "" && a.Present.Flavour.VDU(v.Name) == nil {
+			a.Reject("/vnfdId", "the VDU %s is new, and the VNFD does not give it a number of VNFCs: %s", v.Name, bad)
+		}
+		if n := now[v.Name]; n > 0 || bad != "" {
+			counts[v.Name] = n
+		}
+	}
+	return counts
 }
 
 // vdusToUpgrade lists the VDUs whose VNFCs change: those of the options, or all of the new flavour.

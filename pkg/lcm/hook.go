@@ -64,6 +64,10 @@ const (
 	HookTerminateRollbackEnd          Hook = "terminate_rollback_end"
 )
 
+// KeyIgnoreMgmtDrivers is the key of a package's userDefinedData that names mgmt drivers of the VNFD to ignore if they
+// do not exist here: a list of names, or a text with commas between them. It is read when the package is onboarded.
+const KeyIgnoreMgmtDrivers = "gybe.ignoreMgmtDrivers"
+
 // MgmtDriver does the work before or after a lifecycle operation that the VIM cannot do.
 type MgmtDriver interface {
 	// Validate checks the request's parameters for all hooks of the operation; it is pure and quick. It returns a

@@ -54,13 +54,11 @@ func instantiateTask(req sol.InstantiateVnfRequest) Task {
 		f := a.Present.VNFD.Flavour(req.FlavourID)
 		a.Present.Flavour = f
 		if f == nil {
-			a.Reject("/flavourId", "the VNFD has no flavour %q; it has %s", req.FlavourID, flavourIDs(a.Present.VNFD))
+			a.Reject("/flavourId", "%s", noFlavour(a.Present.VNFD, req.FlavourID))
 			return nil
 		}
-		if _, ok := f.Counts(req.InstantiationLevelID); !ok {
-			a.Reject(
-				"/instantiationLevelId", "flavour %s has no instantiation level %q", f.ID, req.InstantiationLevelID,
-			)
+		if bad := badLevel(f, req.InstantiationLevelID); bad != "" {
+			a.Reject("/instantiationLevelId", "%s", bad)
 		}
 		a.Bad = append(a.Bad, badLinks(f, req.ExtVirtualLinks, req.ExtManagedVirtualLinks)...)
 		return nil

@@ -11,9 +11,14 @@ import (
 // A VNFD states numbers for its instantiation levels, and what each step of an aspect adds. VDUs that no aspect scales
 // can differ between instantiation levels with the same scale levels, and an instance does not record its instantiation
 // level. The numbers therefore start at the instantiation level that comes closest to the VNFCs that there are now, the
-// default level first; steps lead from its scale levels to the wanted ones. Without any VNFC it is the default level.
+// default level first; steps lead from its scale levels to the wanted ones. Without any VNFC it is the default level,
+// or the first one of a VNFD without a default level.
 func levelCounts(f *vnfd.Flavour, levels, now map[string]int) map[string]int {
-	best := countsFrom(f, f.DefaultLevel, levels)
+	first := f.DefaultLevel
+	if first == "" && len(f.Levels) > 0 {
+		first = f.Levels[0].ID
+	}
+	best := countsFrom(f, first, levels)
 	if equalCounts(now, nil) {
 		return best
 	}

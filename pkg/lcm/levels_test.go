@@ -69,3 +69,12 @@ func TestScaledCountsAreThoseOfTheTargetLevel(t *testing.T) {
 		require.Equal(t, tt.want, scaledCounts(leveled, x, tt.to, map[string]int{"x": tt.from}, tt.now), "%+v", tt)
 	}
 }
+
+// Without a default level the first one is the starting point, where the VNFCs of now do not tell.
+func TestLevelCountsWithoutADefaultLevel(t *testing.T) {
+	t.Parallel()
+	f := *leveled
+	f.DefaultLevel = ""
+	require.Equal(t, counts(4, 3), levelCounts(&f, map[string]int{"x": 2}, counts(1, 2)))
+	require.Equal(t, counts(1, 0), levelCounts(&f, map[string]int{"x": 0}, counts(0, 0)))
+}

@@ -53,8 +53,8 @@ func scaleTask(req sol.ScaleVnfRequest) Task {
 			a.Reject("/numberOfSteps", "is below 1")
 		}
 		aspect := f.Aspect(req.AspectID)
-		if aspect == nil {
-			a.Reject("/aspectId", "%s", unknownAspect(f, req.AspectID))
+		if bad := badAspect(f, req.AspectID); bad != "" {
+			a.Reject("/aspectId", "%s", bad)
 		}
 		if len(a.Bad) > 0 {
 			return nil
@@ -100,13 +100,11 @@ func scaleToLevelTask(req sol.ScaleVnfToLevelRequest) Task {
 		case req.InstantiationLevelID != "" && req.ScaleInfo != nil:
 			a.Reject("/scaleInfo", "is given besides instantiationLevelId; one of them is needed")
 		case req.InstantiationLevelID != "":
-			counts, ok := f.Counts(req.InstantiationLevelID)
-			if !ok {
-				a.Reject("/instantiationLevelId", "flavour %s has no instantiation level %q; it has %s", f.ID,
-					req.InstantiationLevelID,
-					listed(f.Levels, func(l vnfd.InstantiationLevel) string { return l.ID }))
+			if bad := badLevel(f, req.InstantiationLevelID); bad != "" {
+				a.Reject("/instantiationLevelId", "%s", bad)
 				return nil
 			}
+			counts, _ := f.Counts(req.InstantiationLevelID)
 			a.resize(counts, levelOf(f, f.Level(req.InstantiationLevelID)), "/instantiationLevelId")
 		case len(req.ScaleInfo) == 0:
 			a.Reject("", "needs either instantiationLevelId or scaleInfo")
@@ -125,9 +123,10 @@ func (a *Admission) scaleToInfo(infos []sol.ScaleInfo) {
 	for n, info := range infos {
 		at := fmt.Sprintf("/scaleInfo/%d", n)
 		aspect := f.Aspect(info.AspectID)
+		bad := badAspect(f, info.AspectID)
 		switch {
-		case aspect == nil:
-			a.Reject(at+"/aspectId", "%s", unknownAspect(f, info.AspectID))
+		case aspect == nil, bad != "" && info.ScaleLevel != levels[aspect.ID]:
+			a.Reject(at+"/aspectId", "%s", bad)
 		case seen[aspect.ID]:
 			a.Reject(at+"/aspectId", "the aspect %s is listed twice", aspect.ID)
 		case info.ScaleLevel < 0 || info.ScaleLevel > aspect.MaxScaleLevel:
@@ -152,9 +151,4 @@ func (a *Admission) resize(counts, levels map[string]int, pointer string) {
 		return
 	}
 	a.Scope = scopeTo(i, f, counts, levels)
-}
-
-func unknownAspect(f *vnfd.Flavour, id string) string {
-	return fmt.Sprintf("flavour %s has no scaling aspect %q; it has %s", f.ID, id,
-		listed(f.Aspects, func(a vnfd.ScalingAspect) string { return a.ID }))
 }

@@ -25,9 +25,14 @@ func (r Registry) Driver(impl vnfd.Implementation) (lcm.MgmtDriver, error) {
 		return d, nil
 	}
 	what := fmt.Sprintf("the VNFD names the mgmt driver %q, which is not built in", impl.Name)
-	if impl.File != "" {
+	switch {
+	case impl.Defect != "":
+		what += "; " + impl.Defect
+	case impl.File != "":
 		what += fmt.Sprintf("; running %s of the package is not supported", impl.File)
 	}
 	return nil, lcm.Errorf(lcm.CodeUnprocessable, "%s", what).
-		WithHint("built in are: " + strings.Join(slices.Sorted(maps.Keys(r)), ", "))
+		WithHint(fmt.Sprintf("built in are: %s; to ignore the driver, upload the package again with %q: %q in its "+
+			"userDefinedData (gybe package upload --ignore-mgmt-driver)",
+			strings.Join(slices.Sorted(maps.Keys(r)), ", "), lcm.KeyIgnoreMgmtDrivers, impl.Name))
 }

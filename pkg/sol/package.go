@@ -24,7 +24,20 @@ type VnfPkgInfo struct {
 	VnfmInfo                        []string                      `json:"vnfmInfo,omitempty"`
 	UserDefinedData                 KeyValuePairs                 `json:"userDefinedData,omitempty"`
 	OnboardingFailureDetails        *ProblemDetails               `json:"onboardingFailureDetails,omitempty"`
+	Warnings                        []VnfPkgWarning               `json:"warnings,omitempty"`
 	Links                           *VnfPkgInfoLinks              `json:"_links,omitempty"`
+}
+
+// VnfPkgWarning is a defect of a package that concerns only operations that may never be requested, or none. It is an
+// extension of the standard: a request that meets the defect is refused with its text.
+type VnfPkgWarning struct {
+	Code       string   `json:"code,omitempty"`
+	Subject    string   `json:"subject,omitempty"`
+	FlavourID  string   `json:"flavourId,omitempty"`
+	Location   string   `json:"location,omitempty"`
+	Text       string   `json:"text"`
+	Remedy     string   `json:"remedy,omitempty"`
+	Operations []string `json:"operations,omitempty"`
 }
 
 // VnfPkgInfoLinks (inline in the standard).

@@ -11,6 +11,7 @@ type artifact struct {
 	name, typ string
 	file      string
 	at        value
+	outside   *Error // why it is not a file of the package; nil if it is, or if it has no file
 }
 
 // artifacts returns the artifacts of a node, then those that its types declare and it does not override.
@@ -43,25 +44,29 @@ func (p *parser) artifact(a pair) artifact {
 	if out.typ == "" && a.key == "sw_image" {
 		out.typ = typeSwImage
 	}
-	out.file = p.artifactFile(out.at, a.key)
+	out.file, out.outside = p.artifactFile(out.at, a.key)
 	return out
 }
 
-// artifactFile resolves the file of an artifact, which must be in the package; "" stays "".
-func (p *parser) artifactFile(v value, name string) string {
+// artifactFile resolves the file of an artifact; "" stays "". A URL, and a path that leads out of the package, are
+// never opened: they matter to operations that need the artifact, if there are any. A file that is not in the package
+// is a defect of the package.
+func (p *parser) artifactFile(v value, name string) (file string, outside *Error) {
+	const remedy = "put the file in the package, and give its path there; nothing is fetched"
 	text := strings.TrimSpace(v.text())
 	if text == "" {
-		return ""
+		return "", nil
 	}
 	if strings.Contains(text, "://") {
-		p.add(v.fail(MissingArtifact, "put the file in the package; nothing is fetched",
-			"the artifact %s is at %q, outside of the package", name, clip(text)))
-		return ""
+		return "", v.fail(MissingArtifact, remedy,
+			"the artifact %s is at %q, outside of the package", name, clip(withoutUser(text)))
 	}
-	file, outside := p.locate(v.doc, text)
+	file, isOutside := p.locate(v.doc, text)
 	switch {
-	case outside:
-		p.add(v.fail(MissingArtifact, "", "the file %q of the artifact %s leads out of the package", clip(text), name))
+	case isOutside && !strings.Contains(text, `\`):
+		return "", v.fail(
+			MissingArtifact, remedy, "the file %q of the artifact %s leads out of the package", clip(text), name,
+		)
 	case file == "":
 		p.add(v.fail(
 			MissingArtifact,
@@ -69,8 +74,24 @@ func (p *parser) artifactFile(v value, name string) string {
 				"that the VIM has already",
 			"the file %q of the artifact %s is not in the package", clip(text), name))
 	}
-	return file
+	return file, nil
 }
+
+// withoutUser removes the user and the password of a URL.
+func withoutUser(text string) string {
+	scheme, rest, _ := strings.Cut(text, "://")
+	host, path, hasPath := strings.Cut(rest, "/")
+	if i := strings.LastIndex(host, "@"); i >= 0 {
+		host = host[i+1:]
+	}
+	if hasPath {
+		host += "/" + path
+	}
+	return scheme + "://" + host
+}
+
+// creating are the operations that create machines and volumes from images.
+var creating = []string{"INSTANTIATE", "SCALE", "SCALE_TO_LEVEL", "HEAL", "CHANGE_FLAVOUR", "CHANGE_VNFPKG"}
 
 // image reads the software image of a VDU or storage: sw_image_data and the SwImage artifact.
 func (r *flavourReader) image(n *node) *vnfd.SwImage {
@@ -78,6 +99,9 @@ func (r *flavourReader) image(n *node) *vnfd.SwImage {
 	var file *artifact
 	for _, a := range r.artifacts(n) {
 		if a.typ != typeSwImage && !r.types.is(a.typ, typeSwImage) {
+			if a.outside != nil {
+				r.warn(a.outside)
+			}
 			continue
 		}
 		if file != nil {
@@ -108,6 +132,11 @@ func (r *flavourReader) image(n *node) *vnfd.SwImage {
 	r.imageChecksum(img, data.get("checksum"))
 	if file != nil {
 		img.File = file.file
+		if file.outside != nil {
+			e := *file.outside
+			e.Hint = "put the file in the package, or create an image with the name " + clip(img.Name) + " in the VIM"
+			r.postpone(&e, n.name, creating...)
+		}
 	}
 	return img
 }

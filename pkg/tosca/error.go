@@ -3,6 +3,8 @@ package tosca
 import (
 	"strconv"
 	"strings"
+
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
 // Reason is the kind of a defect. The values are stable; tests and clients may compare them.
@@ -25,14 +27,16 @@ const (
 	MissingValue     Reason = "missing_value"     // something that SOL001 requires is absent
 	BadValue         Reason = "bad_value"         // a value of the wrong kind or out of range
 	UnknownType      Reason = "unknown_type"
-	UnknownNode      Reason = "unknown_node" // a node, VDU, link, storage or group that is not declared
+	UnknownNode      Reason = vnfd.UnknownNode // a node, VDU, link, storage or group that is not declared
 	UnknownInput     Reason = "unknown_input"
 	UnknownAspect    Reason = "unknown_scaling_aspect"
 	UnknownLevel     Reason = "unknown_instantiation_level"
-	UnknownDelta     Reason = "unknown_delta"
-	NoDefaultLevel   Reason = "no_default_level"
-	MissingArtifact  Reason = "missing_artifact" // an artifact's file is not in the package
-	DuplicateImage   Reason = "duplicate_image"  // two software images for one node
+	UnknownDelta     Reason = vnfd.UnknownDelta
+	NoDefaultLevel   Reason = vnfd.NoDefaultLevel
+	UnknownCounts    Reason = vnfd.UnknownCounts
+	MissingArtifact  Reason = vnfd.MissingArtifact // an artifact's file is not in the package
+	UnusableFlavour  Reason = vnfd.UnusableFlavour // a file of a flavour that nothing imports has defects
+	DuplicateImage   Reason = "duplicate_image"    // two software images for one node
 )
 
 // Error is one defect of a descriptor. Its text is for the author of the descriptor.
@@ -44,6 +48,8 @@ type Error struct {
 	// What describes the defect; Hint, which may be empty, says how to correct it.
 	What string
 	Hint string
+
+	at value // the value with the defect, or its key; absent for a file as a whole
 }
 
 // Error returns the place and the defect, without the hint.

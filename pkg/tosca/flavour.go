@@ -187,14 +187,18 @@ func (r *flavourReader) computeFlavour(n *node) string {
 	return ""
 }
 
+// connecting are the operations whose requests name connection points.
+var connecting = []string{"INSTANTIATE", "CHANGE_FLAVOUR", "CHANGE_EXT_CONN", "CHANGE_VNFPKG"}
+
 func (r *flavourReader) cps() {
 	exposed := map[string]bool{}
 	for _, m := range r.t.substitution.get("requirements").pairs() {
 		for _, to := range m.value.items()[:min(1, len(m.value.items()))] {
 			exposed[to.text()] = true
 			if r.t.byName[to.text()] == nil {
-				r.add(to.fail(UnknownNode, "",
-					"the requirement %s of substitution_mappings names %s, which is not declared", m.key, to.kind()))
+				r.postpone(to.fail(UnknownNode, "name a connection point of the flavour, or remove the requirement",
+					"the requirement %s of substitution_mappings names %s, which is not declared", m.key, to.kind()),
+					to.text(), connecting...)
 			}
 		}
 	}

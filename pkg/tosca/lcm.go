@@ -1,6 +1,8 @@
 package tosca
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
@@ -15,6 +17,7 @@ func (r *flavourReader) lcm(vnfs []*node) {
 		for _, a := range r.artifacts(n) {
 			files[a.name] = a
 		}
+		used := map[string]bool{}
 		seen := map[string]bool{}
 		add := func(definition value) {
 			for _, op := range operations(definition) {
@@ -24,6 +27,7 @@ func (r *flavourReader) lcm(vnfs []*node) {
 				seen[op.key] = true
 				if impl, ok := r.implementation(op, files); ok {
 					r.f.LCM[op.key] = impl
+					used[impl.Name] = true
 				}
 			}
 		}
@@ -37,6 +41,11 @@ func (r *flavourReader) lcm(vnfs []*node) {
 				if r.isVnflcm(typ, i) {
 					add(i.value)
 				}
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			if a := files[name]; a.outside != nil && !used[name] {
+				r.warn(a.outside)
 			}
 		}
 	}
@@ -102,7 +111,9 @@ func (r *flavourReader) implementation(op pair, files map[string]artifact) (vnfd
 	switch {
 	case v.isMap() && v.get("file").ok():
 		impl.Name, impl.ArtifactType = v.get("file").text(), v.get("type").text()
-		impl.File = r.artifactFile(v.get("file"), op.key)
+		var outside *Error
+		impl.File, outside = r.artifactFile(v.get("file"), op.key)
+		r.missesArtifact(&impl, op.key, op.key, outside)
 		return impl, true
 	case v.text() == "":
 		if v.ok() && len(v.items()) > 0 {
@@ -114,10 +125,25 @@ func (r *flavourReader) implementation(op pair, files map[string]artifact) (vnfd
 	impl.Name = v.text()
 	if a, ok := files[impl.Name]; ok {
 		impl.ArtifactType, impl.File = a.typ, a.file
+		r.missesArtifact(&impl, op.key, a.name, a.outside)
 	} else if file, _ := r.locate(v.doc, impl.Name); file != "" {
 		impl.File = file
 	}
 	return impl, true
+}
+
+// missesArtifact marks an implementation whose artifact is not a file of the package. A driver that is built in does
+// not need it.
+func (r *flavourReader) missesArtifact(impl *vnfd.Implementation, hook, artifact string, outside *Error) {
+	if outside == nil {
+		return
+	}
+	impl.Defect = outside.Error()
+	var operations []string
+	if name := vnfd.HookOperation(hook); name != "" {
+		operations = []string{name}
+	}
+	r.postpone(outside, artifact, operations...)
 }
 
 // inputs are those of an operation as JSON values; what an input's definition only declares is its default.

@@ -1,6 +1,7 @@
 package tosca
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
@@ -70,8 +71,9 @@ func (l *levels) defaultLevel(p policy) {
 	case len(l.f.Levels) == 1:
 		l.f.DefaultLevel = l.f.Levels[0].ID
 	case len(l.f.Levels) > 1:
-		l.add(p.fail(NoDefaultLevel, "add the property default_level",
-			"the flavour %q has %d instantiation levels, but no default_level", l.f.ID, len(l.f.Levels)))
+		l.postpone(p.fail(NoDefaultLevel, "name a level in the request, or add the property default_level",
+			"the flavour %q has %d instantiation levels, but no default_level", l.f.ID, len(l.f.Levels)), l.f.ID,
+			"INSTANTIATE", "CHANGE_FLAVOUR", "CHANGE_VNFPKG")
 	}
 }
 
@@ -125,8 +127,11 @@ func (l *levels) derive() {
 	for i := range l.f.Levels {
 		level := &l.f.Levels[i]
 		added := map[string]int{}
-		for id, n := range level.ScaleLevels {
-			a := l.f.Aspect(id)
+		for _, id := range slices.Sorted(maps.Keys(level.ScaleLevels)) {
+			a, n := l.f.Aspect(id), level.ScaleLevels[id]
+			if n > 0 && len(level.VDUs) == 0 && l.f.Warning(vnfd.UnknownDelta, id) != nil {
+				l.unknownCounts(level.ID, id)
+			}
 			for _, step := range a.Steps[:min(n, len(a.Steps))] {
 				for vdu, count := range step {
 					added[vdu] += count
@@ -148,6 +153,16 @@ func (l *levels) derive() {
 			level.VDUs[vdu] = initial + count
 		}
 	}
+}
+
+// unknownCounts reports a level whose numbers of VNFCs depend on an aspect that lacks a delta.
+func (l *levels) unknownCounts(level, aspect string) {
+	e := l.policy.fail(
+		UnknownCounts, "add a policy VduInstantiationLevels with the level, or the missing delta",
+		"the numbers of VNFCs at the instantiation level %q of the flavour %q are not known: the scaling aspect %q "+
+			"lacks a delta", clip(level), l.f.ID, clip(aspect),
+	)
+	l.postpone(e, level, "INSTANTIATE", "CHANGE_FLAVOUR", "CHANGE_VNFPKG", "SCALE_TO_LEVEL")
 }
 
 // warnOfCounts warns of levels whose counts the VDUs' profiles do not allow. Packages in use have such levels, and

@@ -1,13 +1,11 @@
 package tosca
 
 import (
-	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
@@ -18,7 +16,8 @@ type Options struct {
 	Entry string
 	// Others are further definition files of the descriptor that are not imported.
 	Others []string
-	// Names are the files of the package; they only serve to give better hints.
+	// Names are the files of the package. Those in the folder of the main file, or in Definitions, that declare a
+	// flavour belong to the descriptor even if nothing imports them.
 	Names []string
 	// Limits is DefaultLimits when it is zero.
 	Limits Limits
@@ -29,8 +28,8 @@ type Result struct {
 	VNFD *vnfd.VNFD
 	// Files are the paths of the files that make up the descriptor, the main file first.
 	Files []string
-	// Warnings name unusual but harmless values.
-	Warnings []string
+	// Warnings are defects that concern only operations that may never be requested, or none.
+	Warnings []vnfd.Warning
 }
 
 // Parse reads the descriptor in a package. A defect of the descriptor is returned as Errors; any other error is of
@@ -39,16 +38,17 @@ func Parse(fsys fs.FS, opts Options) (*Result, error) {
 	if opts.Limits == (Limits{}) {
 		opts.Limits = DefaultLimits()
 	}
-	p := &parser{
-		files: &files{
-			budget:   budget{lim: opts.Limits, values: opts.Limits.Values, bytes: opts.Limits.TotalBytes},
-			problems: &problems{}, fsys: fsys,
-		},
-		types: newTypeset(),
-	}
-	result, err := p.parse(opts)
-	if p.fault != nil {
-		return nil, fmt.Errorf("read VNFD: %w", p.fault)
+	result, err := parseAll(opts, func(u *unimported) *parser {
+		return &parser{
+			files: &files{
+				budget:   budget{lim: opts.Limits, values: opts.Limits.Values, bytes: opts.Limits.TotalBytes},
+				problems: &problems{}, fsys: fsys,
+			},
+			unimported: u, types: newTypeset(), flavours: map[string]string{},
+		}
+	})
+	if _, ok := errors.AsType[Errors](err); err != nil && !ok {
+		return nil, fmt.Errorf("read VNFD: %w", err)
 	}
 	return result, err
 }
@@ -56,15 +56,10 @@ func Parse(fsys fs.FS, opts Options) (*Result, error) {
 // parser holds the state of reading one descriptor.
 type parser struct {
 	*files
+	*unimported
 	types    *typeset
-	warnings []string
-}
-
-// warn stores a harmless defect.
-func (p *parser) warn(e *Error) {
-	if len(p.warnings) < maxErrors {
-		p.warnings = append(p.warnings, e.Error())
-	}
+	warnings []vnfd.Warning
+	flavours map[string]string // the flavour ids by the files that declare them
 }
 
 // done returns the defects, in the order of files and lines.
@@ -84,6 +79,11 @@ func (p *parser) parse(opts Options) (*Result, error) {
 			continue
 		}
 		if err := p.load(name); err != nil {
+			return nil, err
+		}
+	}
+	if len(p.list) == 0 {
+		if err := p.loadUnimported(opts); err != nil {
 			return nil, err
 		}
 	}
@@ -118,23 +118,10 @@ func (p *parser) parse(opts Options) (*Result, error) {
 
 // noFlavourError explains why a package has no VNFD.
 func (p *parser) noFlavourError(opts Options) *Error {
-	e := &Error{
+	return &Error{
 		Reason: NoVNFD, File: opts.Entry,
 		What: "neither this file nor its imports declare a deployment flavour of a VNF",
 		Hint: "a flavour is a file with substitution_mappings of a node type derived from " + typeVNF +
 			" and the property flavour_id",
 	}
-	for _, name := range opts.Names {
-		if path.Dir(name) != path.Dir(opts.Entry) || slices.Contains(p.read, name) ||
-			!strings.HasSuffix(name, ".yaml") && !strings.HasSuffix(name, ".yml") {
-			continue
-		}
-		if data, err := p.budget.read(p.fsys, name); err == nil && bytes.Contains(
-			data, []byte("substitution_mappings"),
-		) {
-			e.Hint = name + " has substitution_mappings, but nothing imports it: add it to the imports"
-			break
-		}
-	}
-	return e
 }

@@ -41,10 +41,12 @@ func TestRealisticPackageGivesTheWholeModel(t *testing.T) {
 		"Definitions/example_top.vnfd.yaml", "Definitions/example_types.yaml",
 		"Definitions/example_df_simple.yaml", "Definitions/example_df_complex.yaml",
 	}, result.Files)
-	require.Equal(t, []string{
-		"Definitions/example_df_complex.yaml:29: the instantiation level \"only\" has 5 of the VDU masterNode, its " +
-			"vdu_profile allows 1 to 3",
-	}, result.Warnings)
+	require.Equal(t, []vnfd.Warning{{
+		Code:     "bad_value",
+		Location: "Definitions/example_df_complex.yaml#/topology_template/node_templates/masterNode",
+		Text: "Definitions/example_df_complex.yaml:29: the instantiation level \"only\" has 5 of the VDU masterNode, " +
+			"its vdu_profile allows 1 to 3",
+	}}, result.Warnings)
 
 	// What is stored is what was read.
 	var again vnfd.VNFD

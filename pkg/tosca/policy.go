@@ -26,7 +26,12 @@ func (r *flavourReader) policies() {
 		}
 		return found
 	}
-	s := &scaling{flavourReader: r, byAspect: map[string][]delta{}}
+	s := &scaling{flavourReader: r, byAspect: map[string][]delta{}, scaled: map[string]bool{}}
+	for _, p := range all {
+		if !r.types.is(p.typ, policyDeltas) {
+			s.scaled[p.property("aspect").text()] = true
+		}
+	}
 	s.aspects(of(policyAspects))
 	s.initial(of(policyInitial))
 	s.deltas(of(policyDeltas))

@@ -12,6 +12,8 @@ type scaling struct {
 	*flavourReader
 	declared []declaredAspect // parallel to f.Aspects
 	byAspect map[string][]delta
+	// scaled are the aspects for which another policy than VduScalingAspectDeltas says what a step adds.
+	scaled map[string]bool
 }
 
 // declaredAspect is an aspect's entry in the policy ScalingAspects.
@@ -134,7 +136,7 @@ func (s *scaling) steps() {
 			}
 			add, ok := known[at.text()]
 			if !ok {
-				add = s.step(a.ID, at)
+				add = s.step(declared, at)
 				known[at.text()] = add
 			}
 			if total += len(add); total > maxSteps {
@@ -147,10 +149,10 @@ func (s *scaling) steps() {
 }
 
 // step sums what the policies of an aspect say of one delta; an absent name is the only delta that they have.
-func (s *scaling) step(aspect string, name value) map[string]int {
+func (s *scaling) step(aspect declaredAspect, name value) map[string]int {
 	add := map[string]int{}
 	defined := false
-	for _, d := range s.byAspect[aspect] {
+	for _, d := range s.byAspect[aspect.key] {
 		count, ok := d.counts[name.text()]
 		if !name.ok() {
 			for _, count = range maps.All(d.counts) {
@@ -167,11 +169,23 @@ func (s *scaling) step(aspect string, name value) map[string]int {
 			}
 		}
 	}
-	if !defined && name.ok() && len(s.byAspect[aspect]) > 0 {
-		s.add(name.fail(
-			UnknownDelta, "", "no policy VduScalingAspectDeltas defines the delta %q of the scaling aspect %q",
-			clip(name.text()), clip(aspect),
-		))
+	if !defined && (len(s.byAspect[aspect.key]) > 0 || !s.scaled[aspect.key]) {
+		s.missingDelta(aspect, name)
 	}
 	return add
+}
+
+// missingDelta reports that a step of an aspect does not say what it adds.
+func (s *scaling) missingDelta(aspect declaredAspect, name value) {
+	const remedy = "add it to a policy VduScalingAspectDeltas of the aspect"
+	e := aspect.fail(
+		UnknownDelta, remedy, "no policy defines what a step of the scaling aspect %q adds", clip(aspect.key),
+	)
+	if name.ok() {
+		e = name.fail(
+			UnknownDelta, remedy, "no policy VduScalingAspectDeltas defines the delta %q of the scaling aspect %q",
+			clip(name.text()), clip(aspect.key),
+		)
+	}
+	s.postpone(e, aspect.key, "SCALE", "SCALE_TO_LEVEL")
 }

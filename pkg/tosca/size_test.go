@@ -48,6 +48,9 @@ func FuzzParse(f *testing.F) {
 	f.Add(small, "node_types: {}\n")
 	f.Add(small, "imports: [vnfd.yaml]\na: &a [*a]\n")
 	f.Add(strings.Replace(small, "imports:\n", "imports:\n  - other.yaml\n", 1), "topology_template: {policies: []}\n")
+	f.Add(small, withoutTypes("g"))
+	f.Add(types, strings.Replace(withoutTypes("g"), ", default_level: one", "", 1))
+	f.Add(small, "substitution_mappings: [")
 	f.Fuzz(func(t *testing.T, vnfd, other string) {
 		result, err := parse(files(vnfd, "other.yaml", other))
 		if err != nil {

@@ -47,8 +47,10 @@ func (p *parser) templates() []*template {
 		case byID[id.text()] != nil:
 			p.add(id.fail(DuplicateFlavour, "keep one of the two files, or give one another flavour_id",
 				"several VNFDs for the flavour %q: %s declares it, too", id.text(), byID[id.text()].doc.path))
+			p.flavours[d.path] = id.text()
 		default:
 			t.flavourID = id.text()
+			p.flavours[d.path] = t.flavourID
 			byID[t.flavourID] = t
 		}
 	}

@@ -280,7 +280,7 @@ func TestOddButHarmlessThingsAreAccepted(t *testing.T) {
 		switch name {
 		case "an unknown standard policy":
 			require.Len(t, result.Warnings, 1)
-			require.Contains(t, result.Warnings[0], "SomethingNew is not known")
+			require.Contains(t, result.Warnings[0].Text, "SomethingNew is not known")
 		case "a requirement without target":
 			require.True(t, f.CP("cp").External)
 		case "policies as a mapping": // no VduInstantiationLevels: scale_info says how many

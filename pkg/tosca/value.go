@@ -104,7 +104,7 @@ func (v value) kind() string {
 
 // fail makes an error at the value's place.
 func (v value) fail(reason Reason, hint, format string, args ...any) *Error {
-	e := &Error{Reason: reason, What: fmt.Sprintf(format, args...), Hint: hint}
+	e := &Error{Reason: reason, What: fmt.Sprintf(format, args...), Hint: hint, at: v}
 	if v.doc != nil {
 		e.File = v.doc.path
 	}

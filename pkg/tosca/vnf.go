@@ -85,7 +85,7 @@ func vnfPlace(templates []*template, nodes []*node) value {
 
 const maxIdentifier = 255 // characters of a SOL003 Identifier that managers accept
 
-// checkDescriptorID finds a package that holds more than one VNFD, and ids that are no Identifier (SOL003 clause
+// checkDescriptorID finds a package that holds more than one VNFD, and ids that are not an Identifier (SOL003 clause
 // 4.4.2). An Identifier is any text: it is escaped where it is a part of a URI.
 func (p *parser) checkDescriptorID(nodes []*node, id string) {
 	for _, n := range nodes {

@@ -21,6 +21,8 @@ type VNFD struct {
 	DefaultLocalizationLanguage string `json:"defaultLocalizationLanguage,omitempty"`
 	// Secrets are the names of properties that hold secrets: their definitions have the metadata gybe.secret.
 	Secrets []string `json:"secrets,omitempty"`
+	// Warnings are defects of the VNFD as a whole for which requests are refused.
+	Warnings []Warning `json:"warnings,omitempty"`
 	// Flavours in the order of the files that declare them; never empty.
 	Flavours []Flavour `json:"flavours"`
 }
@@ -53,6 +55,8 @@ type Flavour struct {
 	// LCM maps an interface operation of tosca.interfaces.nfv.Vnflcm (such as "instantiate_end") to what it runs.
 	// Operations that are absent or empty in the descriptor are not listed.
 	LCM map[string]Implementation `json:"lcm,omitempty"`
+	// Warnings are defects of the flavour for which requests are refused.
+	Warnings []Warning `json:"warnings,omitempty"`
 }
 
 // VDU is a tosca.nodes.nfv.Vdu.Compute (or derived) node.
@@ -157,6 +161,8 @@ type Implementation struct {
 	// ArtifactType and File describe the artifact of that name when there is one; File is from the package root.
 	ArtifactType string `json:"artifactType,omitempty"`
 	File         string `json:"file,omitempty"`
+	// Defect says why the artifact is not a file of the package; "" if it is, or if there is no artifact.
+	Defect string `json:"defect,omitempty"`
 	// Inputs are the operation's inputs as JSON values.
 	Inputs map[string]any `json:"inputs,omitempty"`
 }

@@ -19,7 +19,7 @@ import (
 
 // modelFormat is the version of vnfd.VNFD's structure and of the code that reads it. Raise it when either changes:
 // models of existing packages are then recreated when they are needed first.
-const modelFormat = 2
+const modelFormat = 3
 
 // Model returns the VNFD and the id of the ONBOARDED and ENABLED package with this vnfdId in the project of a
 // principal, or CodeUnprocessable. The model is shared and MUST NOT be changed. It implements lcm.Packages.
@@ -101,10 +101,14 @@ func (s *Services) modelOf(ctx context.Context, p *Package) (*vnfd.VNFD, error) 
 	if p.Content == nil {
 		return nil, fmt.Errorf("onboarded package %s refers to no content", p.ID)
 	}
-	return s.models.get(p.Content.Digest, func() (json.RawMessage, error) {
+	model, err := s.models.get(p.Content.Digest, func() (json.RawMessage, error) {
 		// Others may wait for this load: it must not end with the first one's request.
 		return s.loadModel(context.WithoutCancel(ctx), p.Content.Digest)
 	})
+	if err != nil || p.Onboarded == nil {
+		return model, err
+	}
+	return without(model, p.Onboarded.IgnoredDrivers), nil
 }
 
 // loadModel reads the stored model, or recreates it from the archive if no model of this format exists.

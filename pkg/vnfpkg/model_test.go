@@ -77,7 +77,7 @@ func TestModelThatIsNotStoredIsMadeAgain(t *testing.T) {
 	model, _, err := node.Model(t.Context(), lcm.Principal{}, "vnfd-1")
 	require.NoError(t, err)
 	require.Equal(t, "vnfd-1", model.ID)
-	stored, err := forget.PackageModel(t.Context(), vnfpkg.ModelKey{Digest: p.Content.Digest, Format: 2})
+	stored, err := forget.PackageModel(t.Context(), vnfpkg.ModelKey{Digest: p.Content.Digest, Format: 3})
 	require.NoError(t, err)
 	require.Contains(t, string(stored), `"id":"vnfd-1"`)
 }

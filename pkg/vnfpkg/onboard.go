@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/content"
@@ -61,12 +62,16 @@ func (s *Services) Onboard(ctx context.Context, id string) error {
 		}
 		q.OnboardingState, q.OperationalState = sol.PackageOnboardingStateOnboarded, sol.PackageOperationalStateEnabled
 		q.VnfdID, q.Onboarded, q.Failure = contents.VNFD.ID, contents.describe(now), nil
+		ignored, warnings := checkMgmt(contents.VNFD, s.mgmt, ignoredNames(q.UserDefinedData))
+		q.Onboarded.IgnoredDrivers = ignored
+		warnings = slices.Concat(contents.Warnings, warnings)
+		q.Onboarded.Warnings = warnings[:min(len(warnings), maxWarnings)]
 		return nil
 	})
 	switch {
 	case err == nil:
 		s.log.InfoContext(ctx, "package onboarded", "package", id, "vnfd", contents.VNFD.ID,
-			"files", contents.Report.Files, "bytes", contents.Report.Bytes, "warnings", contents.Warnings,
+			"files", contents.Report.Files, "bytes", contents.Report.Bytes, "warnings", len(contents.Warnings),
 			"signature", contents.Signature.State)
 		return nil
 	case errors.Is(err, ErrVnfdTaken):

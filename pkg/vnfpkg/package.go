@@ -9,6 +9,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/csar"
 	"github.com/gybe-nfv/gybe/pkg/csar/signature"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
 // Package is a VNF package resource (SOL005 VnfPkgInfo) with internal values.
@@ -71,8 +72,12 @@ type Onboarded struct {
 	VnfdFiles []string                          `json:"vnfdFiles"`
 	Images    []sol.VnfPackageSoftwareImageInfo `json:"images,omitempty"`
 	Artifacts []sol.VnfPackageArtifactInfo      `json:"artifacts,omitempty"`
-	// Warnings name unusual but harmless values in the package.
-	Warnings []string `json:"warnings,omitempty"`
+	// Texts are the warnings of a package that an earlier release has onboarded.
+	Texts []string `json:"warnings,omitempty"`
+	// Warnings are defects that concern only operations that may never be requested, or none.
+	Warnings []vnfd.Warning `json:"defects,omitempty"`
+	// IgnoredDrivers are mgmt drivers that the VNFD names and that do not exist here: the upload says to ignore them.
+	IgnoredDrivers []string `json:"ignoredDrivers,omitempty"`
 	// Signature is the result of checking the signatures; nil for packages of earlier releases.
 	Signature *signature.Result `json:"signature,omitempty"`
 	// Attempts counts the attempts to onboard the package while it is PROCESSING; it is the only value that is set
@@ -105,6 +110,7 @@ func (p *Package) Info() sol.VnfPkgInfo {
 	for i := range info.AdditionalArtifacts {
 		spell(&info.AdditionalArtifacts[i].Checksum)
 	}
+	info.Warnings = o.warnings()
 	if p.Content != nil {
 		info.Checksum = &sol.Checksum{Algorithm: content.Algorithm, Hash: p.Content.Digest}
 	}

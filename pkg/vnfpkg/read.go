@@ -41,8 +41,8 @@ type Contents struct {
 	Info csar.Info
 	// Report is the result of reading all files.
 	Report *csar.Report
-	// Warnings name unusual but harmless values.
-	Warnings []string
+	// Warnings are defects that concern only operations that may never be requested, or none.
+	Warnings []vnfd.Warning
 	// Signature is the result of checking the signatures.
 	Signature *signature.Result
 }
@@ -93,14 +93,23 @@ func (p *parsed) verify(ctx context.Context, dst *os.Root) (*Contents, error) {
 			return nil, err
 		}
 	}
+	for _, e := range c.Info.External {
+		c.Warnings = append(c.Warnings, vnfd.Warning{
+			Code: string(csar.ExternalArtifact), Location: e.File, Text: e.Error(),
+			Remedy: "put the file in the package, or remove the entry",
+		})
+	}
 	for _, img := range images {
 		// Only a warning: images are prepared for a site after the VNFD was written, and the archive's own
 		// checksums, which must hold, say whether the file is the one that was packed.
 		if found := report.Sums[csar.Sum{Path: img.File, Algorithm: imageAlgorithm(img)}]; img.ChecksumHash != "" &&
 			found != img.ChecksumHash {
-			c.Warnings = append(
-				c.Warnings, fmt.Sprintf("%s: the VNFD gives the image %q the checksum %s %s, the file has %s",
-					img.File, img.Name, cmp.Or(img.ChecksumAlgorithm, "of unknown algorithm"), img.ChecksumHash, found))
+			c.Warnings = append(c.Warnings, vnfd.Warning{
+				Code: "image_checksum", Subject: img.Name, Location: img.File,
+				Text: fmt.Sprintf("%s: the VNFD gives the image %q the checksum %s %s, the file has %s", img.File,
+					img.Name, cmp.Or(img.ChecksumAlgorithm, "of unknown algorithm"), img.ChecksumHash, found),
+				Remedy: "correct the checksum in the VNFD, or replace the file",
+			})
 		}
 	}
 	return c, nil

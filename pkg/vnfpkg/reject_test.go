@@ -283,6 +283,6 @@ func TestImageThatIsNotTheVNFDsIsAWarning(t *testing.T) {
 		"size: 1 GB, checksum: {algorithm: sha-512, hash: "+strings.Repeat("0", 128)+"}}", 1)
 	p := b.onboard(t, files)
 	require.Len(t, p.Onboarded.Warnings, 1)
-	require.Contains(t, p.Onboarded.Warnings[0],
+	require.Contains(t, p.Onboarded.Warnings[0].Text,
 		`Files/images/node.img: the VNFD gives the image "node-image" the checksum sha-512 000`)
 }

@@ -35,6 +35,8 @@ type Options struct {
 	ModelBytes int
 	// Signatures are not read when it is zero.
 	Signatures Signatures
+	// Mgmt are the mgmt drivers that exist here; nil: packages are not checked for others.
+	Mgmt lcm.MgmtDrivers
 }
 
 // Services manages VNF packages: of all projects for the engine and for cleaning up, and of a project for each
@@ -49,6 +51,7 @@ type Services struct {
 	models     *modelCache
 	digests    digestCache
 	signatures Signatures
+	mgmt       lcm.MgmtDrivers
 	fetcher    Fetcher
 	// downloadTime bounds a download with all its attempts.
 	downloadTime time.Duration
@@ -92,7 +95,7 @@ func New(o Options) *Services {
 	return &Services{
 		stores: o.Stores, store: o.Stores.AllPackages(), content: o.Content, log: o.Log, limits: o.Limits,
 		lease: o.Lease, signatures: o.Signatures, fetcher: o.Fetcher, downloadTime: o.DownloadTime,
-		models: newModelCache(o.ModelBytes), opening: make(chan struct{}, maxOpening),
+		mgmt: o.Mgmt, models: newModelCache(o.ModelBytes), opening: make(chan struct{}, maxOpening),
 	}
 }
 

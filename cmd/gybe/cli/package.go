@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -159,6 +160,14 @@ func (a *app) packageTable(w io.Writer, p *sol.VnfPkgInfo) {
 		"id", p.ID, "onboarding", string(p.OnboardingState), "operational", string(p.OperationalState), "usage",
 		string(p.UsageState), "product", oneLine(p.VnfProvider+" "+p.VnfProductName+" "+p.VnfSoftwareVersion), "vnfd",
 		vnfd, "checksum", sum, "user data", compact(p.UserDefinedData), "refused", failure, "hint", hint)
+	if len(p.Warnings) > 0 {
+		t := table{head: []string{"WARNING", "OPERATIONS", "HINT"}}
+		for _, w := range p.Warnings {
+			t.add(oneLine(w.Text), strings.Join(w.Operations, ", "), oneLine(w.Remedy))
+		}
+		printline(w)
+		t.write(w, a.paint)
+	}
 	if len(p.SoftwareImages) > 0 {
 		t := table{head: []string{"IMAGE", "NAME", "FORMAT", "PATH"}}
 		for _, i := range p.SoftwareImages {

@@ -95,8 +95,14 @@ func title(p *vnfpkg.Contents) string {
 }
 
 func (a *app) warn(p *vnfpkg.Contents) {
-	for _, text := range p.Warnings {
-		printline(a.env.Stderr, "warning: "+text)
+	for _, w := range p.Warnings {
+		printline(a.env.Stderr, "warning: "+w.Text)
+		if len(w.Operations) > 0 {
+			printline(a.env.Stderr, "  can be refused because of this: "+strings.Join(w.Operations, ", "))
+		}
+		if w.Remedy != "" {
+			printline(a.env.Stderr, "  hint: "+w.Remedy)
+		}
 	}
 }
 

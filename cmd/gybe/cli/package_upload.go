@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -24,7 +25,7 @@ type packageSource struct{ user, passwordFile, clientID, tokenEndpoint string }
 
 func (a *app) packageUpload() *cobra.Command {
 	var id string
-	var data []string
+	var data, ignore []string
 	var from packageSource
 	cmd := &cobra.Command{
 		Use:   "upload FILE.zip|URL",
@@ -38,6 +39,8 @@ OAuth 2.0 client, is read from the variable ` + envPackagePassword + ` or with -
 	}
 	cmd.Flags().StringVar(&id, "id", "", "upload to this package instead of creating a new one")
 	cmd.Flags().StringArrayVar(&data, "user-data", nil, "userDefinedData as key=value; can be repeated")
+	cmd.Flags().StringArrayVar(&ignore, "ignore-mgmt-driver", nil, "ignore this mgmt driver of the VNFD if Gybe does "+
+		"not have it: its work is not done; can be repeated")
 	cmd.Flags().StringVar(&from.user, "user", "", "user name for the server of a URL")
 	cmd.Flags().StringVar(&from.passwordFile, "password-file", "", "file with the password, or - for standard input")
 	cmd.Flags().StringVar(&from.clientID, "client-id", "", "OAuth 2.0 client for the server of a URL")
@@ -46,6 +49,12 @@ OAuth 2.0 client, is read from the variable ` + envPackagePassword + ` or with -
 		user, err := keyValues("--user-data", data)
 		if err != nil {
 			return err
+		}
+		if len(ignore) > 0 {
+			if user == nil {
+				user = sol.KeyValuePairs{}
+			}
+			user[lcm.KeyIgnoreMgmtDrivers] = ignore
 		}
 		send, digest, done, err := a.packageContent(args[0], from)
 		if err != nil {
@@ -181,6 +190,11 @@ func (a *app) upload(
 		var err error
 		if id, err = pickPackage(ctx, c, ref); err != nil {
 			return nil, err
+		}
+		if len(user) > 0 {
+			if err := c.UpdatePackage(ctx, id, sol.VnfPkgInfoModifications{UserDefinedData: user}); err != nil {
+				return nil, err
+			}
 		}
 	}
 	again := fmt.Sprintf("  correct it and run: gybe package upload --id %s %s\n  or delete it: gybe package delete %s",

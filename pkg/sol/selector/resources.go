@@ -28,5 +28,6 @@ var (
 		"userDefinedData",
 		"checksum",
 		"onboardingFailureDetails",
+		"warnings",
 	)
 )
