@@ -32,7 +32,9 @@ func TestCheckOfAConnection(t *testing.T) {
 		"address not allowed": {
 			nil, &outbound.Policy{}, lcm.CodeUnprocessable, "/vimConnectionInfo/a~1b/interfaceInfo/endpoint",
 		},
-		"no Keystone": {answer(404), nil, lcm.CodeUpstream, ""},
+		"no Keystone": {
+			answer(404), nil, lcm.CodeUnprocessable, "/vimConnectionInfo/a~1b/interfaceInfo/endpoint",
+		},
 		"forbidden":   {answer(403), nil, lcm.CodeUpstream, ""},
 		"failing":     {answer(500), nil, lcm.CodeUnavailable, ""},
 		"busy":        {answer(503), nil, lcm.CodeUnavailable, ""},

@@ -491,6 +491,7 @@ func TestATickCommitsEverythingAtOnce(t *testing.T) {
 	require.Equal(t, phases, got)
 	v, err := b.Vim(t.Context(), vim.ID)
 	require.NoError(t, err)
+	vim.Version = 1
 	require.Equal(t, &vim, v)
 
 	again, cl2 := b.claim(t, op.ID, "n2")

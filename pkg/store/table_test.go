@@ -76,7 +76,7 @@ var tables = map[string]described{
 	"vnf_lcm_op_occ": describe(&operations, func(o *lcm.Operation) {
 		o.Type, o.State = sol.LcmOperationInstantiate, sol.LcmOperationStateProcessing
 	}, "project", "job_id"),
-	"vim":          describe(&vims, nil, "project", "version"),
+	"vim":          describe(&vims, nil, "project"),
 	"vnf_snapshot": describe(&snapshots, nil, "project"),
 	"vnf_package": describe(&packages, func(p *vnfpkg.Package) {
 		p.UsageState = sol.PackageUsageStateNotInUse
