@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"net"
 	"net/http"
 	"testing"
 
@@ -18,20 +17,13 @@ import (
 // registered and when its credentials change.
 func TestAClusterIsAskedBeforeItIsRegistered(t *testing.T) {
 	t.Parallel()
-	cluster, err := kubeapi.NewCluster(kubeapi.Options{})
-	require.NoError(t, err)
-	t.Cleanup(cluster.Close)
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	serving, err := cluster.IssueServing("127.0.0.1")
-	require.NoError(t, err)
-	t.Cleanup(cluster.Serve(serving, l).Close)
+	cluster, url := kubeapi.StartTest(t)
 	admin, err := cluster.IssueClient(kubeapi.Admin.Name, kubeapi.Admin.Groups...)
 	require.NoError(t, err)
 
 	_, c, _ := start(t, settings(t, devpg.TestURL(t)))
 	vim := gybeapi.Vim{
-		Name: "k8s", Type: "kubernetes", AuthURL: "https://" + l.Addr().String(), AuthCred: sol.KeyValuePairs{
+		Name: "k8s", Type: "kubernetes", AuthURL: url, AuthCred: sol.KeyValuePairs{
 			"client_certificate": string(admin.Certificate), "client_key": string(admin.Key), "cert_verify": "False",
 		},
 		VimProject: sol.KeyValuePairs{"name": "apps"},

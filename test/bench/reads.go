@@ -19,18 +19,7 @@ const shown = 200
 // reads measures what polling clients ask for when instances are instantiated: one instance, one operation, and lists
 // of both.
 func (b *bench) reads(ctx context.Context, dir string) (err error) {
-	vnfd, params, err := b.plainPackage(ctx, dir)
-	if err != nil {
-		return err
-	}
-	ops, err := b.instantiate(ctx, vnfd, params, shown)
-	if err != nil {
-		return err
-	}
-	if _, err := stack.Await(ctx, b.api, ops...); err != nil {
-		return err
-	}
-	op, err := b.api.Operation(ctx, ops[0])
+	ops, op, err := b.instantiated(ctx, dir, shown)
 	if err != nil {
 		return err
 	}
@@ -159,4 +148,21 @@ func (b *bench) removeAll(ctx context.Context, ops []string) error {
 		}
 	}
 	return nil
+}
+
+// instantiated instantiates n instances of the plain package, and returns the ids of their operations and the first
+// operation.
+func (b *bench) instantiated(ctx context.Context, dir string, n int) (ops []string, first *sol.VnfLcmOpOcc, err error) {
+	vnfd, params, err := b.plainPackage(ctx, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	if ops, err = b.instantiate(ctx, vnfd, params, n); err != nil {
+		return nil, nil, err
+	}
+	if _, err := stack.Await(ctx, b.api, ops...); err != nil {
+		return nil, nil, err
+	}
+	first, err = b.api.Operation(ctx, ops[0])
+	return ops, first, err
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gybe-nfv/gybe/test/stack"
 )
 
 const (
@@ -24,21 +23,15 @@ const (
 
 // versions compares the same requests in both versions of the lifecycle interface.
 func (b *bench) versions(ctx context.Context, dir string) error {
-	vnfd, params, err := b.plainPackage(ctx, dir)
+	ops, op, err := b.instantiated(ctx, dir, compared)
 	if err != nil {
 		return err
 	}
-	ops, err := b.instantiate(ctx, vnfd, params, compared)
+	i, err := b.api.Instance(ctx, op.VnfInstanceID)
 	if err != nil {
 		return err
 	}
-	if _, err := stack.Await(ctx, b.api, ops...); err != nil {
-		return err
-	}
-	op, err := b.api.Operation(ctx, ops[0])
-	if err != nil {
-		return err
-	}
+	vnfd := i.VnfdID
 	for _, r := range []struct {
 		what, path string
 		n          int

@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"net"
 	"testing"
 	"time"
 
@@ -86,15 +85,8 @@ func await(ts *testscript.TestScript, condition func() (holds bool, state string
 // startCluster starts a simulated Kubernetes cluster, and returns its address and a bootstrap token.
 func startCluster(t *testing.T) (url, token string) {
 	t.Helper()
-	cluster, err := kubeapi.NewCluster(kubeapi.Options{})
-	require.NoError(t, err)
-	t.Cleanup(cluster.Close)
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	serving, err := cluster.IssueServing("127.0.0.1")
-	require.NoError(t, err)
-	t.Cleanup(cluster.Serve(serving, l).Close)
-	return "https://" + l.Addr().String(), cluster.CreateToken(0)
+	cluster, url := kubeapi.StartTest(t)
+	return url, cluster.CreateToken(0)
 }
 
 func TestCommands(t *testing.T) {
