@@ -35,9 +35,9 @@ func TestCheckOfAConnection(t *testing.T) {
 		"no Keystone": {
 			answer(404), nil, lcm.CodeUnprocessable, "/vimConnectionInfo/a~1b/interfaceInfo/endpoint",
 		},
-		"forbidden":   {answer(403), nil, lcm.CodeUpstream, ""},
-		"failing":     {answer(500), nil, lcm.CodeUnavailable, ""},
-		"busy":        {answer(503), nil, lcm.CodeUnavailable, ""},
+		"forbidden": {answer(403), nil, lcm.CodeUpstream, ""},
+		"failing":   {answer(500), nil, lcm.CodeUnavailable, ""},
+		"busy":      {answer(503), nil, lcm.CodeUnavailable, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

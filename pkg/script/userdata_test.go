@@ -86,11 +86,11 @@ func call(t *testing.T, r *script.Runner, text, method string) (any, []string, e
 		Script: "./UserData/c.py", Kind: script.UserData, Class: "C", Method: method, Input: userData(), Timeout: limit,
 	}))
 	var lines []string
-	over, err := false, error(nil)
-	for known := true; !over; { // a call waits for a part of the time after which a run is abandoned
+	known, over, err := true, false, error(nil)
+	for known && !over { // a call waits for a part of the time after which a run is abandoned
 		known, over, err = r.Follow(t.Context(), key, limit, func(l string) { lines = append(lines, l) })
-		require.True(t, known)
 	}
+	require.True(t, known)
 	raw := r.Result(key)
 	r.Stop(key)
 	require.Nil(t, r.Result(key))
