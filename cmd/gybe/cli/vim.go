@@ -106,8 +106,9 @@ is needed: the login comes from the node's own clouds.yaml (openstack.clouds_fil
 			return err
 		}
 		v.Name, v.IsDefault = cmp.Or(name, v.Name), v.IsDefault || isDefault
+		v.Type = cmp.Or(v.Type, "openstack") // as the openstack command does
 		if cloud != "" {
-			v.Type, v.AuthCred["cloud"] = "openstack", cloud
+			v.AuthCred["cloud"] = cloud
 		}
 		if region != "" {
 			v.PlacementAttr = sol.KeyValuePairs{"regions": []string{region}}
