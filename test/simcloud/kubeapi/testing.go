@@ -13,8 +13,8 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// StartTest serves the API of an empty cluster on a loopback address until the test ends. It returns the cluster and the
-// address.
+// StartTest serves the API of an empty cluster on a loopback address until the test ends. It returns the cluster and
+// its URL.
 func StartTest(tb TB) (c *Cluster, url string) {
 	tb.Helper()
 	c, err := NewCluster(Options{})
