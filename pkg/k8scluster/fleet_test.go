@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/k8scluster"
@@ -147,8 +148,11 @@ func (m *machines) built(s *store) {
 		c, err := kubernetes.New(a.Config())
 		require.NoError(m.t, err)
 		defer c.Close()
-		nodes, err := c.Nodes(m.t.Context())
-		require.NoError(m.t, err)
+		var nodes []kubernetes.Node
+		require.EventuallyWithT(m.t, func(t *assert.CollectT) { // the load balancer may drop a connection
+			nodes, err = c.Nodes(m.t.Context())
+			require.NoError(t, err)
+		}, time.Minute, 50*time.Millisecond)
 		masters := 0
 		for _, n := range nodes {
 			require.True(m.t, n.Ready, "%s: %s", n.Name, n.Reason)
