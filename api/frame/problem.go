@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -13,6 +14,10 @@ import (
 
 // ProblemType is the media type of every error.
 const ProblemType = "application/problem+json"
+
+// tackerClient is how the User-Agent of the openstack command begins. Of a problem it prints only the detail, so for it
+// the hint is in the detail, too.
+const tackerClient = "python-tackerclient"
 
 // fail answers with an error. If the answer has begun already, the connection is cut, so that the client
 // does not take half of it for the whole.
@@ -46,6 +51,9 @@ func (r *Request) fail(w *recorder, err error) {
 		}
 	}
 	p := ProblemOf(e)
+	if p.Hint != "" && strings.HasPrefix(r.UserAgent(), tackerClient) {
+		p.Detail += "; " + p.Hint
+	}
 	if r.problem != nil {
 		err := r.problem(w, r, p)
 		if err == nil {

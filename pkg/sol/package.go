@@ -4,7 +4,8 @@ import "time"
 
 // VnfPkgInfo is a VNF package resource (SOL003 §10.5.2.2, SOL005 §9.5.2.5).
 // OnboardingFailureDetails comes from SOL005: it keeps the reason of the last
-// failed onboarding.
+// failed onboarding. UserDefinedData and the metadata of images and artifacts may be
+// empty: clients of Tacker print them as {}.
 type VnfPkgInfo struct {
 	ID                              string                        `json:"id"`
 	VnfdID                          string                        `json:"vnfdId,omitempty"`
@@ -22,7 +23,7 @@ type VnfPkgInfo struct {
 	OperationalState                PackageOperationalState       `json:"operationalState"`
 	UsageState                      PackageUsageState             `json:"usageState"`
 	VnfmInfo                        []string                      `json:"vnfmInfo,omitempty"`
-	UserDefinedData                 KeyValuePairs                 `json:"userDefinedData,omitempty"`
+	UserDefinedData                 KeyValuePairs                 `json:"userDefinedData,omitzero"`
 	OnboardingFailureDetails        *ProblemDetails               `json:"onboardingFailureDetails,omitempty"`
 	Warnings                        []VnfPkgWarning               `json:"warnings,omitempty"`
 	Links                           *VnfPkgInfoLinks              `json:"_links,omitempty"`
@@ -63,7 +64,7 @@ type VnfPackageSoftwareImageInfo struct {
 	MinDisk         int64         `json:"minDisk"`
 	MinRam          int64         `json:"minRam"`
 	Size            int64         `json:"size"`
-	UserMetadata    KeyValuePairs `json:"userMetadata,omitempty"`
+	UserMetadata    KeyValuePairs `json:"userMetadata,omitzero"`
 	ImagePath       string        `json:"imagePath,omitempty"`
 	ImageURI        string        `json:"imageUri,omitempty"`
 }
@@ -77,7 +78,7 @@ type VnfPackageArtifactInfo struct {
 	IsEncrypted            bool          `json:"isEncrypted"`
 	NonManoArtifactSetID   string        `json:"nonManoArtifactSetId,omitempty"`
 	ArtifactClassification string        `json:"artifactClassification,omitempty"`
-	Metadata               KeyValuePairs `json:"metadata,omitempty"`
+	Metadata               KeyValuePairs `json:"metadata,omitzero"`
 }
 
 // CreateVnfPkgInfoRequest creates a package resource without content (SOL005).

@@ -91,6 +91,9 @@ func (p *Package) Info() sol.VnfPkgInfo {
 		ID: p.ID, OnboardingState: p.OnboardingState, OperationalState: p.OperationalState, UsageState: p.UsageState,
 		UserDefinedData: p.UserDefinedData, OnboardingFailureDetails: p.Failure,
 	}
+	if info.UserDefinedData == nil {
+		info.UserDefinedData = sol.KeyValuePairs{}
+	}
 	if p.OnboardingState != sol.PackageOnboardingStateOnboarded || p.Onboarded == nil {
 		return info
 	}
@@ -105,9 +108,11 @@ func (p *Package) Info() sol.VnfPkgInfo {
 	}
 	info.SoftwareImages, info.AdditionalArtifacts = slices.Clone(o.Images), slices.Clone(o.Artifacts)
 	for i := range info.SoftwareImages {
+		info.SoftwareImages[i].UserMetadata = sol.KeyValuePairs{}
 		spell(&info.SoftwareImages[i].Checksum)
 	}
 	for i := range info.AdditionalArtifacts {
+		info.AdditionalArtifacts[i].Metadata = sol.KeyValuePairs{}
 		spell(&info.AdditionalArtifacts[i].Checksum)
 	}
 	info.Warnings = o.warnings()
