@@ -34,7 +34,8 @@ var (
 		version: "v1",
 		created: []string{
 			"Field", "ID", "Instantiation State", "Links", "VNF Configurable Properties", "VNF Instance Description",
-			"VNF Instance Name", "VNF Product Name", "VNF Provider", "VNF Software Version", "VNFD ID", "VNFD Version", "vnfPkgId",
+			"VNF Instance Name", "VNF Product Name", "VNF Provider", "VNF Software Version", "VNFD ID", "VNFD Version",
+			"vnfPkgId",
 		},
 		shown: []string{
 			"ID", "Instantiated Vnf Info", "Instantiation State", "Links", "VIM Connection Info",

@@ -5,6 +5,6 @@
 // Requests are small, and Request decodes only the members that have another form.
 //
 // Clients of version 1 were made for OpenStack Tacker, which extends the data types. The extensions that its clients
-// read or send are part of these types: vnfPkgId, instantiatedVnfInfo.additionalParams, ids of vnfcResourceInfo in
-// heal requests, and numbers of steps that are texts.
+// read or send are part of these types: vnfPkgId, ids of vnfcResourceInfo in heal requests, and numbers of steps that
+// are texts.
 package v1
