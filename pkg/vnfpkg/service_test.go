@@ -143,11 +143,12 @@ func TestPackageIsCreatedUploadedAndOnboarded(t *testing.T) {
 		Checksum: &sol.Checksum{Algorithm: "SHA-512", Hash: string(b.digests(t)[0])},
 		SoftwareImages: []sol.VnfPackageSoftwareImageInfo{{
 			ID: "node", Name: "node-image", Version: "1", ContainerFormat: "BARE", DiskFormat: "QCOW2", Size: 1e9,
-			ImagePath: "Files/images/node.img",
-			Checksum:  sol.Checksum{Algorithm: "SHA-256", Hash: sha256Of("an image")},
+			ImagePath: "Files/images/node.img", UserMetadata: sol.KeyValuePairs{},
+			Checksum: sol.Checksum{Algorithm: "SHA-256", Hash: sha256Of("an image")},
 		}},
 		AdditionalArtifacts: []sol.VnfPackageArtifactInfo{{
 			ArtifactPath: "Scripts/run.sh", Checksum: sol.Checksum{Algorithm: "SHA-256", Hash: sha256Of("#!/bin/sh\n")},
+			Metadata: sol.KeyValuePairs{},
 		}},
 	}, info)
 	require.NoError(t, b.Onboard(t.Context(), id), "a job that runs again does nothing")
