@@ -170,6 +170,56 @@ func TestPackageOfGroupsInBatches(t *testing.T) {
 	w.unchanged(before, servers)
 }
 
+// TestPackageOfNestedGroupsThatHeatRefuses: members of a group in a nested template are changed back as those of a
+// group in the top template are, also in batches.
+func TestPackageOfNestedGroupsThatHeatRefuses(t *testing.T) {
+	t.Parallel()
+	for _, batch := range []string{"1", "2"} {
+		t.Run("in batches of "+batch, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, simcloud.StartTest(t, simcloud.Options{}))
+			all := groups()
+			for _, p := range all {
+				nestGroup(p.files.(fstest.MapFS), batch)
+			}
+			w.instantiateGroups(all)
+			w.reset()
+			before, servers := copied(w.store.instance), w.ids("OS::Nova::Server")
+			w.changeGroups("3")
+			require.Contains(t, w.failed().Detail, "No Flavor matching {'name': 'm1.missing'}")
+			w.steer(lcm.EventRollback)
+			require.Equal(t, sol.LcmOperationStateRolledBack, w.run(), "%+v", w.store.op.Error)
+			w.unchanged(before, servers)
+			w.changeGroups("2")
+			w.completed()
+			require.Equal(t, []string{"m1.small", "m1.small", "m1.small"}, w.flavoursOfAll())
+		})
+	}
+}
+
+// nestGroup moves the group of VDU1 into a nested template.
+func nestGroup(files fstest.MapFS, batch string) {
+	const from, to = "  VDU1_group:\n", "  VDU2:\n"
+	top := files["BaseHOT/default/top.yaml"]
+	head, rest, _ := strings.Cut(string(top.Data), from)
+	group, tail, _ := strings.Cut(rest, to)
+	top.Data = []byte(head + `  VDU1_part:
+    type: part.yaml
+    properties:
+      size: {get_param: [nfv, VDU, VDU1, desired_capacity]}
+      flavor: {get_param: [nfv, VDU, VDU1, computeFlavourId]}
+      net: {get_param: [nfv, CP, VDU1_CP1, network]}
+` + to + tail)
+	files["BaseHOT/default/nested/part.yaml"] = &fstest.MapFile{Data: []byte(`heat_template_version: 2018-08-31
+parameters: {size: {type: number}, flavor: {type: string}, net: {type: string}}
+resources:
+` + from + strings.NewReplacer(
+		"[nfv, VDU, VDU1, desired_capacity]", "size", "[nfv, VDU, VDU1, computeFlavourId]", "flavor",
+		"[nfv, CP, VDU1_CP1, network]", "net",
+		"max_size: 3", "max_size: 3\n      rolling_updates: {max_batch_size: "+batch+", min_in_service: 0}",
+	).Replace(group))}
+}
+
 // TestPackageOfGroupsGoesForwardAgain: after a rollback that failed on its way, a retry gives all members the new
 // package, and a rollback after that the old one.
 func TestPackageOfGroupsGoesForwardAgain(t *testing.T) {

@@ -1,6 +1,8 @@
 package hot
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -64,13 +66,55 @@ func (g *Group) Resize(count int) {
 // Members counts the members of a group.
 type Members struct{ All, Failed int }
 
+// Place is where a group is: in the top template or in any nested one, and its name there. Files of nested templates
+// have other names in other packages, so that they do not tell groups apart.
+type Place struct {
+	Nested bool
+	Group  string
+}
+
 // Renew makes Heat give all members of its scaling groups their definition again, by a word in the metadata of the
-// definition, and says whether there is such a group. Without a difference from the last update that succeeded, Heat
-// would leave members as an update that failed has changed them, and fail again. Heat gives the definition to one batch
-// of members after the other, those that have failed first, and a member that keeps the definition of the failed update
-// fails this one. So where more than one member may have it, all members of the group are one batch. there are the
-// members by group; it may lack groups of which none has failed.
-func (t *Template) Renew(word string, there map[string]Members) bool {
+// definition. Without a difference from the last update that succeeded, Heat would leave members as an update that
+// failed has changed them, and fail again. Heat gives the definition to one batch of members after the other, those
+// that have failed first, and a member that keeps the definition of the failed update fails this one. So where more
+// than one member may have it, all members of the group are one batch. there are the members by group; it may lack
+// groups of which none has failed.
+//
+// Groups in nested templates are renewed too; Heat passes every update on to the stacks below. Nested templates in
+// other formats than HOT stay as they are. It returns files with the changed templates, under the same names, and says
+// whether there is a group. files is not changed.
+func (t *Template) Renew(
+	files map[string]string, word string, there map[Place]Members,
+) (renewed map[string]string, some bool, err error) {
+	renewed = maps.Clone(files)
+	some = t.renew(false, word, there)
+	seen := map[string]bool{}
+	for next := t.nestedTypes(); len(next) > 0; {
+		file := next[0]
+		next = next[1:]
+		source, ok := files[file]
+		if !ok || seen[file] {
+			continue
+		}
+		seen[file] = true
+		nested, unknown := Parse(file, []byte(source))
+		if unknown != nil {
+			continue
+		}
+		next = append(next, nested.nestedTypes()...)
+		if !nested.renew(true, word, there) {
+			continue
+		}
+		some = true
+		if renewed[file], err = nested.Encode(); err != nil {
+			return nil, false, fmt.Errorf("encode %s: %w", file, err)
+		}
+	}
+	return renewed, some, nil
+}
+
+// renew renews the groups of one template, and says whether it has some.
+func (t *Template) renew(nested bool, word string, there map[Place]Members) bool {
 	some := false
 	for name, r := range pairs(field(t.root, "resources")) {
 		if text(field(r, "type")) != "OS::Heat::AutoScalingGroup" {
@@ -87,7 +131,7 @@ func (t *Template) Renew(word string, there map[string]Members) bool {
 			member.Content = append(member.Content, scalar("metadata"), meta)
 		}
 		meta.Content = append(meta.Content, scalar("gybe.renewed"), scalar(word))
-		if m := there[name.Value]; m.Failed > 0 {
+		if m := there[Place{nested, name.Value}]; m.Failed > 0 {
 			setBatches(r, m)
 		}
 	}

@@ -2,6 +2,7 @@ package hot_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -30,14 +31,51 @@ func TestRenew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tpl := parse(t, strings.Replace(renewed, "POLICY", tt.policy, 1))
-			require.True(t, tpl.Renew("word", map[string]hot.Members{"G": tt.there}))
+			_, some, err := tpl.Renew(nil, "word", map[hot.Place]hot.Members{{Group: "G"}: tt.there})
+			require.NoError(t, err)
+			require.True(t, some)
 			again := parse(t, encode(t, tpl))
 			require.Equal(t, tt.want, rollingUpdates(t, again))
 			require.Contains(t, encode(t, again), "gybe.renewed: word")
 			require.Contains(t, encode(t, again), "kept: true")
 		})
 	}
-	require.False(t, parse(t, "heat_template_version: 2018-08-31\nresources: {}\n").Renew("word", nil))
+	_, some, err := parse(t, "heat_template_version: 2018-08-31\nresources: {}\n").Renew(nil, "word", nil)
+	require.NoError(t, err)
+	require.False(t, some)
+}
+
+// TestRenewNested: groups in nested templates are renewed at any depth, also in the template of members, each with its
+// own members; files that have none, that no resource uses or
+// that are no HOT stay as they are.
+func TestRenewNested(t *testing.T) {
+	t.Parallel()
+	top := parse(t, `heat_template_version: 2018-08-31
+resources:
+  A: {type: outer.yaml}
+  B: {type: outer.yaml}
+`)
+	inner := strings.Replace(renewed, "POLICY", "max_batch_size: 2", 1)
+	files := map[string]string{
+		"outer.yaml":  "heat_template_version: 2018-08-31\nresources: {C: {type: inner.yaml}, D: {type: other.yaml}}\n",
+		"inner.yaml":  inner,
+		"member.yaml": "heat_template_version: 2018-08-31\nresources: {G: {type: inner.yaml}}\n",
+		"unused.yaml": inner,
+		"script.sh":   "true",
+		"other.yaml":  "AWSTemplateFormatVersion: '2010-09-09'\n",
+	}
+	before := maps.Clone(files)
+	again, some, err := top.Renew(files, "word", map[hot.Place]hot.Members{
+		{Nested: true, Group: "G"}: {All: 3, Failed: 1}, {Group: "G"}: {All: 9, Failed: 9},
+	})
+	require.NoError(t, err)
+	require.True(t, some)
+	require.Equal(t, before, files)
+	require.Contains(t, again["inner.yaml"], "gybe.renewed: word")
+	require.Equal(t, "3, 0, ", rollingUpdates(t, parse(t, again["inner.yaml"])))
+	delete(again, "inner.yaml")
+	delete(files, "inner.yaml")
+	require.Equal(t, files, again)
 }
 
 const renewed = `heat_template_version: 2018-08-31

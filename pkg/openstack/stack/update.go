@@ -137,7 +137,7 @@ func (w *Worker) recovered(ctx context.Context, st *cloud.Stack, content *userda
 		return err
 	}
 	// The word differs between tries: a retry may undo what a rollback has done, and the next rollback does it again.
-	return content.Renew(fmt.Sprintf("%s-%d", op.ID, op.Try), membersOf(there))
+	return content.Renew(fmt.Sprintf("%s-%d", op.ID, op.Try), membersOf(st, there))
 }
 
 // failedServersDeleted deletes the servers of a failed stack that Nova could not create. Heat would create others in
@@ -162,9 +162,10 @@ func (w *Worker) failedServersDeleted(ctx context.Context, all []cloud.Resource)
 	})
 }
 
-// membersOf counts the members of scaling groups by the names of the groups.
-func membersOf(all []cloud.Resource) map[string]hot.Members {
-	out := map[string]hot.Members{}
+// membersOf counts the members of a stack's scaling groups. Groups of one name in several nested stacks count as the
+// largest of them.
+func membersOf(st *cloud.Stack, all []cloud.Resource) map[hot.Place]hot.Members {
+	out := map[hot.Place]hot.Members{}
 	for _, group := range all {
 		if group.Type != cloud.TypeScalingGroup || group.PhysicalID == "" {
 			continue
@@ -179,7 +180,9 @@ func membersOf(all []cloud.Resource) map[string]hot.Members {
 				n.Failed++
 			}
 		}
-		out[group.Name] = n
+		place := hot.Place{Nested: group.Owner().ID != st.ID, Group: group.Name}
+		was := out[place]
+		out[place] = hot.Members{All: max(was.All, n.All), Failed: max(was.Failed, n.Failed)}
 	}
 	return out
 }

@@ -74,14 +74,16 @@ func (s *Stack) Parameters() map[string]any {
 
 // Renew gives all members of its groups their definition again, also those that an update that failed has changed: see
 // hot.Template.Renew.
-func (s *Stack) Renew(word string, there map[string]hot.Members) error {
+func (s *Stack) Renew(word string, there map[hot.Place]hot.Members) error {
 	t, err := hot.Parse("the template", []byte(s.Template))
 	if err != nil {
 		return err
 	}
-	if !t.Renew(word, there) {
-		return nil
+	files, some, err := t.Renew(s.Files, word, there)
+	if err != nil || !some {
+		return err
 	}
+	s.Files = files
 	if s.Template, err = t.Encode(); err != nil {
 		return fmt.Errorf("encode the template: %w", err)
 	}

@@ -28,6 +28,37 @@ resources:
   CP: {type: OS::Neutron::Port, properties: {network: {get_param: net}}}
 `
 
+// rolledPart is a stack that has the group in a nested template.
+const rolledPart = hot + `
+parameters: {net: {type: string, default: net0}}
+resources:
+  N: {type: part.yaml, properties: {net: {get_param: net}}}
+`
+
+func TestNestedGroupAfterAFailedUpdate(t *testing.T) {
+	t.Parallel()
+	c := connect(t, "nested group after a failed update")
+	template := func(batch int, word, net string) obj {
+		return obj{"template": rolledPart, "parameters": obj{"net": net}, "files": obj{
+			"part.yaml": fmt.Sprintf(rolled, batch, word), "member.yaml": rolledMember,
+		}}
+	}
+	s := c.create("part", template(2, "one", "net0"), "CREATE_COMPLETE")
+	require.Len(t, s.members(), 3)
+	before := idsOf(s.resources(), s.members())
+
+	const missing = `Property error: .*resources\.CP\.properties\.network: `
+	r := s.update(template(2, "one", "none"), "UPDATE_FAILED")
+	c.like("a property that members of a nested group cannot have fails the update", missing,
+		r.str("stack", "stack_status_reason"))
+	r = s.update(template(2, "one", "net0"), "UPDATE_FAILED")
+	c.like("an update with the definition of before fails with the same property", missing,
+		r.str("stack", "stack_status_reason"))
+	s.update(template(3, "two", "net0"), "UPDATE_COMPLETE")
+	c.same("other metadata in the nested template, and a batch of all members, repair the group, and the members are "+
+		"the same", before, idsOf(s.resources(), s.members()))
+}
+
 func TestGroupAfterAFailedUpdate(t *testing.T) {
 	t.Parallel()
 	c := connect(t, "group after a failed update")
