@@ -8,8 +8,10 @@ import "github.com/gybe-nfv/gybe/pkg/sol"
 type AssembledStack struct {
 	// Operation is the id of the operation for which it was made.
 	Operation string `json:"operation"`
-	// OneMethod says that the code can only make the first stack, and no changes of it.
-	OneMethod bool `json:"oneMethod,omitempty"`
+	// OneMethod says that the code is a user-data class of API version 1: it makes the first stack, and later only
+	// other values of its parameters, with the methods of Methods ("scale", "heal").
+	OneMethod bool     `json:"oneMethod,omitempty"`
+	Methods   []string `json:"methods,omitempty"`
 	// Template and Files are the top template and the nested ones, by the names that templates have for them.
 	Template string            `json:"template"`
 	Files    map[string]string `json:"files,omitempty"`

@@ -81,8 +81,8 @@ func (d *Driver) badClass(r lcm.Request, s *part, g desired) []lcm.InvalidParam 
 	case classMethods[r.Type] == "":
 		return class("%s is a class of the package, and there is no method that a class has for %s", g.own.Name, r.Type)
 	}
-	if s := r.Instance.Assembled; s != nil && s.OneMethod && r.Type != sol.LcmOperationHeal {
-		return class("%s is a class of API version 1, which has no method for %s", g.own.Name, r.Type)
+	if why := lacksV1(r); why != "" {
+		return class("%s is a class of API version 1, %s", g.own.Name, why)
 	}
 	if info, err := fs.Stat(r.Package, g.own.File); err != nil || !info.Mode().IsRegular() {
 		return []lcm.InvalidParam{{
@@ -90,6 +90,24 @@ func (d *Driver) badClass(r lcm.Request, s *part, g desired) []lcm.InvalidParam 
 		}}
 	}
 	return nil
+}
+
+// lacksV1 says why the VNF's class of API version 1 cannot be used for an operation; "" if it can, or is another class.
+func lacksV1(r lcm.Request) string {
+	s := r.Instance.Assembled
+	if s == nil || !s.OneMethod {
+		return ""
+	}
+	switch r.Type { //nolint:exhaustive // the others change the template
+	case sol.LcmOperationHeal, sol.LcmOperationChangeExtConn:
+		return ""
+	case sol.LcmOperationScale:
+		if slices.Contains(s.Methods, "scale") {
+			return ""
+		}
+		return "and has no method scale; scaling policies are not signalled for stacks that a class has made"
+	}
+	return "which has no method for " + string(r.Type)
 }
 
 // replacedByClass are the VNFCs that a change of the package or the flavour may replace: it is not known before the

@@ -34,9 +34,17 @@ func (d *Driver) classInput(s *part, g desired) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	former, err := d.formerStack(s)
+	if err != nil {
+		return nil, err
+	}
+	var parameters map[string]any
+	if former != nil {
+		parameters = former.Parameters
+	}
 	return map[string]any{
 		"request": req, "vnf_instance": inst, "grant_request": asked, "grant_response": granting.Document(w, asked),
-		"vnfd_id": w.VNFD.ID, "yaml": files,
+		"stack_parameters": parameters, "vnfd_id": w.VNFD.ID, "yaml": files,
 	}, nil
 }
 

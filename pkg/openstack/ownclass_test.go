@@ -164,6 +164,9 @@ func (w *world) otherNetwork() string {
 	require.Len(w.t, list, 1)
 	m, _ := list[0].(map[string]any)
 	id, _ := m["id"].(string)
+	w.ask("network", http.MethodPost, "/v2.0/subnets", map[string]any{
+		"subnet": map[string]any{"network_id": id, "ip_version": 4, "cidr": "192.0.2.0/24"},
+	})
 	return id
 }
 
@@ -262,7 +265,7 @@ func TestClassRunsOnce(t *testing.T) {
 	require.Contains(t, w.store.instance.Assembled.Template, made.Description)
 }
 
-// classV1 is a user-data class of API version 1.
+// classV1 is a user-data class of API version 1, with the methods that such classes have.
 const classV1 = `
 import tacker.vnfm.lcm_user_data.utils as UserDataUtil
 
@@ -280,17 +283,32 @@ class V1(AbstractUserData):
             UserDataUtil.create_vdu_image_dict(grant_info),
             UserDataUtil.create_cpd_vl_dict(base_hot_dict, inst_req_info),
         )
+        final["nfv"]["desired_capacity"] = UserDataUtil.create_desired_capacity_dict(
+            base_hot_dict, vnfd_dict, inst_req_info)
         return {**final, **UserDataUtil.get_diff_base_hot_param_from_api(base_hot_dict, inst_req_info)}
+
+    def scale(base_hot_dict=None, vnfd_dict=None, scale_vnf_request=None, vnf_instances=None, inst_vnf_info=None,
+              param=None, resource_number=None):
+        had = UserDataUtil.get_desired_capacity_dict(base_hot_dict, vnfd_dict, inst_vnf_info)
+        print("scales", had, scale_vnf_request.type, scale_vnf_request.aspect_id, vnf_instances.instantiation_state)
+        param["nfv"]["desired_capacity"][scale_vnf_request.aspect_id] = resource_number
+        return param
+
+    def heal(base_hot_dict=None, vnfd_dict=None, heal_vnf_request=None, vnf_instances=None, inst_vnf_info=None,
+             param=None, vnfc_resource_info=None):
+        print("heals", [vnfc.vdu_id for vnfc in vnfc_resource_info], heal_vnf_request.cause)
+        del param["word"]
+        return param
 `
 
-// TestClassOfVersion1: a user-data class of API version 1 gives the parameters of the base HOT, also those beside nfv.
-func TestClassOfVersion1(t *testing.T) {
-	t.Parallel()
+// newV1 is a world with an instance whose stack a class of API version 1 makes: a group with one VNFC.
+func newV1(t *testing.T, class string) *world {
+	t.Helper()
 	pkg := plainPackage(t, "computeFlavourId", "flavor", "vcImageId", "image",
-		"desired_capacity: { get_param: [ nfv, VDU, VDU1, desired_capacity ] }", "desired_capacity: 1",
-		"  nfv:\n    type: json\n", "  nfv:\n    type: json\n  word:\n    type: string\n")
+		"nfv, VDU, VDU1, desired_capacity", "nfv, desired_capacity, VDU1_scale",
+		"  nfv:\n    type: json\n", "  nfv:\n    type: json\n  word:\n    type: string\n    default: none\n")
 	files, _ := pkg.files.(fstest.MapFS)
-	files["UserData/v1.py"] = &fstest.MapFile{Data: []byte(classV1)}
+	files["UserData/v1.py"] = &fstest.MapFile{Data: []byte(class)}
 	w := newSite(t, pkg)
 	params := map[string]any{
 		"lcm-operation-user-data": "./UserData/v1.py", "lcm-operation-user-data-class": "V1", "word": "given",
@@ -301,30 +319,96 @@ func TestClassOfVersion1(t *testing.T) {
 		"extVirtualLinks": []any{link("ext", w.cloud.Net0ID(), "VDU1_CP1")},
 	})
 	w.completed()
+	return w
+}
+
+// scaleV1 scales the aspect of the VNF.
+func (w *world) scaleV1(typ sol.ScaleType, n int) {
+	w.t.Helper()
+	w.resize(sol.LcmOperationScale, "groups", map[string]int{"VDU1": n},
+		sol.ScaleVnfRequest{Type: typ, AspectID: "VDU1_scale"})
+	w.completed()
+}
+
+// TestClassOfVersion1: a user-data class of API version 1 gives the parameters of the base HOT, also those beside nfv,
+// for an instantiation, and for a scale and a heal if it has these methods. A change of external connectivity calls no
+// method.
+func TestClassOfVersion1(t *testing.T) {
+	t.Parallel()
+	w := newV1(t, classV1)
 	require.True(t, w.logged("the flavour groups ['VDU1.yaml', 'heat_template'] {'vcpus': 1, 'ram': 488}"))
 	require.True(t, w.logged("the address IP_OVER_ETHERNET"))
-	require.Equal(t, map[string]any{
-		"word": "given", "nfv": map[string]any{
-			"VDU": map[string]any{"VDU1": map[string]any{"flavor": "m1.tiny", "image": "cirros-0.5.2-x86_64-disk"}},
-			"CP":  map[string]any{"VDU1_CP1": map[string]any{"network": w.cloud.Net0ID()}},
-		},
-	}, w.store.instance.Assembled.Parameters)
-	servers := w.ids("OS::Nova::Server")
-	require.Len(t, servers, 1)
+	values := func(network string, members float64) map[string]any {
+		return map[string]any{
+			"VDU": map[string]any{
+				"VDU1": map[string]any{"flavor": "m1.tiny", "image": "cirros-0.5.2-x86_64-disk"},
+			},
+			"CP":               map[string]any{"VDU1_CP1": map[string]any{"network": network}},
+			"desired_capacity": map[string]any{"VDU1_scale": members},
+		}
+	}
+	require.Equal(t, map[string]any{"word": "given", "nfv": values(w.cloud.Net0ID(), 1)},
+		w.store.instance.Assembled.Parameters)
+	first := w.ids("OS::Nova::Server")
+	require.Len(t, first, 1)
 
+	w.scaleV1(sol.ScaleTypeOut, 3)
+	require.True(t, w.logged("scales {'VDU1_scale': 1} SCALE_OUT VDU1_scale INSTANTIATED"))
+	grown := w.ids("OS::Nova::Server")
+	require.Len(t, grown, 3)
+	for name, id := range first {
+		require.Equal(t, id, grown[name])
+	}
+	w.scaleV1(sol.ScaleTypeIn, 2)
+	require.Len(t, w.ids("OS::Nova::Server"), 2)
+	require.Equal(t, map[string]any{"word": "given", "nfv": values(w.cloud.Net0ID(), 2)},
+		w.store.instance.Assembled.Parameters)
+
+	other := w.otherNetwork()
+	w.change(sol.LcmOperationChangeExtConn, map[string]any{
+		"extVirtualLinks": []any{link("ext-2", other, "VDU1_CP1")},
+	}, lcm.Scope{Flavour: "groups"})
+	w.completed()
+	require.Equal(t, map[string]any{"word": "given", "nfv": values(other, 2)}, w.store.instance.Assembled.Parameters)
+
+	servers := w.ids("OS::Nova::Server")
 	w.heal(nil, w.store.instance.Instantiated.VnfcInfo[0].ID)
 	w.completed()
+	require.True(t, w.logged("heals ['VDU1'] "))
 	require.NotEqual(t, servers, w.ids("OS::Nova::Server"))
-
-	d, _ := w.node()
-	defer d.Close()
-	req := siteRequest(t, w, sol.LcmOperationScale, nil)
-	req.Flavour = flavourOf(w.pkg.model, "groups")
-	err := d.Validate(t.Context(), req)
-	require.ErrorContains(t, err, "V1 is a class of API version 1, which has no method for SCALE")
+	require.Equal(t, map[string]any{"nfv": values(other, 2)}, w.store.instance.Assembled.Parameters,
+		"a parameter that the class leaves out is gone")
 
 	w.terminate()
 	w.completed()
+}
+
+// TestClassOfVersion1WithoutMethods: a class that has instantiate only can be healed, as its stack is, and moved to
+// other networks. All else is refused before the operation.
+func TestClassOfVersion1WithoutMethods(t *testing.T) {
+	t.Parallel()
+	class, _, _ := strings.Cut(classV1, "    def scale(")
+	w := newV1(t, class)
+	servers, parameters := w.ids("OS::Nova::Server"), w.store.instance.Assembled.Parameters
+	w.heal(nil, w.store.instance.Instantiated.VnfcInfo[0].ID)
+	w.completed()
+	require.NotEqual(t, servers, w.ids("OS::Nova::Server"))
+	require.Equal(t, parameters, w.store.instance.Assembled.Parameters)
+
+	d, _ := w.node()
+	defer d.Close()
+	for typ, want := range map[sol.LcmOperationType]string{
+		sol.LcmOperationScale:         "V1 is a class of API version 1, and has no method scale",
+		sol.LcmOperationChangeVnfpkg:  "V1 is a class of API version 1, which has no method for CHANGE_VNFPKG",
+		sol.LcmOperationScaleToLevel:  "there is no method that a class has for SCALE_TO_LEVEL",
+		sol.LcmOperationChangeFlavour: "there is no method that a class has for CHANGE_FLAVOUR",
+	} {
+		req := siteRequest(t, w, typ, nil)
+		req.Flavour = flavourOf(w.pkg.model, "groups")
+		err := d.Validate(t.Context(), req)
+		require.ErrorContains(t, err, want)
+		require.Equal(t, lcm.CodeUnprocessable, lcm.AsError(err).Code)
+	}
 }
 
 // siteRequest is the request of an instantiation with a class of the package.

@@ -28,8 +28,15 @@ type Result struct {
 	Files      map[string]any `json:"files"`
 	// Existing is false when the result takes the place of the whole stack, and is not merged into it.
 	Existing *bool `json:"existing"`
-	// Version is 1 for a class of API version 1, which has no other method than instantiate.
-	Version int `json:"version"`
+	// V1 is there for a class of API version 1. Its Parameters take the place of those of the stack, and its template
+	// stays as it is.
+	V1 *V1 `json:"class_v1"`
+}
+
+// V1 describes a user-data class of API version 1.
+type V1 struct {
+	// Methods are those that it has beside instantiate: "scale", "heal".
+	Methods []string `json:"methods"`
 }
 
 // The limits of a stack that a class of the package makes.
@@ -59,10 +66,13 @@ func (r Result) Over(base *lcm.AssembledStack) (*lcm.AssembledStack, error) {
 		base = &lcm.AssembledStack{}
 	}
 	out := &lcm.AssembledStack{
-		Template: base.Template, Files: map[string]string{}, OneMethod: base.OneMethod || r.Version == 1,
+		Template: base.Template, Files: map[string]string{}, OneMethod: base.OneMethod, Methods: base.Methods,
+	}
+	if r.V1 != nil {
+		out.OneMethod, out.Methods = true, r.V1.Methods
 	}
 	out.Parameters, _ = lcm.MergePatch(copied(base.Parameters), copied(r.Parameters)).(map[string]any)
-	if base.Template == "" { // null is a value in the first result, and no patch
+	if base.Template == "" || r.V1 != nil { // null is a value there, and no patch
 		out.Parameters = copied(r.Parameters)
 	}
 	maps.Copy(out.Files, base.Files)

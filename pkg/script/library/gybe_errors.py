@@ -31,3 +31,20 @@ class SolHttpError409(SolException):
 class SolHttpError422(SolException):
     status = 422
     title = "Unprocessable Entity"
+
+
+class TackerException(Exception):
+    """An error of tacker.common.exceptions: a text with values."""
+
+    message = "an error without a text"
+
+    def __init__(self, message=None, **values):
+        super().__init__((message or self.message) % values if values else message or self.message)
+
+
+class MgmtDriverOtherError(TackerException):
+    message = "%(error_message)s"
+
+
+class NotAuthorized(TackerException):
+    message = "Not authorized."

@@ -84,6 +84,8 @@ def user_data(task, result):
         value = method(
             given["request"], given["vnf_instance"], given["grant_request"], given["grant_response"], task["package"],
         )
+        if isinstance(value, dict):
+            value = {name: inner for name, inner in value.items() if name != "class_v1"}
     if not isinstance(value, dict):
         raise Refused("%s.%s has returned %s instead of a dict" % (task["class"], task["method"], type(value).__name__))
     return value, 0

@@ -1,19 +1,17 @@
-"""Base class and functions for user-data classes of API version 1 (tacker.vnfm.lcm_user_data).
+"""The base class for user-data classes of API version 1 (tacker.vnfm.lcm_user_data), and how they are called.
 
-Such a class has one method, instantiate, which returns the parameters of the base HOT.
+Such a class has the method instantiate, and may have scale and heal. They return the parameters of the base HOT.
 """
 
 import abc
 import copy
+import json
 import re
 
-USER_DATA_TIMEOUT = 120
+import gybe_userdata
+import gybe_userdata_v1_utils
 
-_UNITS = {
-    "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
-    "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
-}
-_RESOURCES = ("OS::Nova::Server", "OS::Neutron::Port", "OS::Cinder::Volume")
+USER_DATA_TIMEOUT = 120
 
 
 class AbstractUserData(metaclass=abc.ABCMeta):
@@ -75,140 +73,66 @@ def _images(vnfd, flavour_id, grant):
     return {name: [Resource(image)] for name, image in images.items()}
 
 
-def call(found, method, given):
-    """Call a class; return a result in the form of API version 2."""
-    import gybe_userdata
-    import json
+# The methods that a class may have beside instantiate. All return the parameters of the stack.
+CHANGES = ("heal", "scale")
 
-    if method == "heal":  # the parameters stay what they are
-        return {}
-    if method != "instantiate":
-        raise NotImplementedError("classes of API version 1 have no method " + method)
-    req, grant = given["request"], given["grant_response"]
-    vnfd = gybe_userdata.get_vnfd(given["vnfd_id"], None)
+
+def call(found, method, given):
+    """Call a class; return a result in the form of API version 2, with the methods that the class has."""
+    value = {"class_v1": {"methods": [name for name in CHANGES if callable(getattr(found, name, None))]}}
+    parameters = copy.deepcopy(given.get("stack_parameters") or {})
+    if method == "instantiate":
+        return _instantiate(found, given, value)
+    if method == "change_ext_conn":  # as in Tacker, no method is called: the connection points get their values
+        gybe_userdata_v1_utils.update_connection_points(parameters, _request(given["request"]))
+    elif method in value["class_v1"]["methods"]:
+        parameters = _change(getattr(found, method), method, given, parameters)
+        if not isinstance(parameters, dict):
+            return parameters
+    elif method != "heal":
+        raise NotImplementedError("the class of API version 1 has no method " + method)
+    return dict(value, parameters=parameters)
+
+
+def _vnfd(given):
+    return gybe_userdata.get_vnfd(given["vnfd_id"], None)
+
+
+def _base(hot):
+    return copy.deepcopy(dict(hot.get("files") or {}, heat_template=hot["template"]))
+
+
+def _instantiate(found, given, value):
+    req, vnfd = given["request"], _vnfd(given)
     hot = vnfd.get_base_hot(req["flavourId"])
-    nested = hot.get("files") or {}
-    base = copy.deepcopy(dict(nested, heat_template=hot["template"]))
     parameters = found.instantiate(
-        base, copy.deepcopy(vnfd.get_vnfd_flavour(req["flavourId"])), _request(req),
-        _images(vnfd, req["flavourId"], grant),
+        _base(hot), copy.deepcopy(vnfd.get_vnfd_flavour(req["flavourId"])), _request(req),
+        _images(vnfd, req["flavourId"], given["grant_response"]),
     )
     if not isinstance(parameters, dict):
         return parameters
-    gybe_userdata.apply_ext_managed_vls(hot["template"], req, grant)
-    return {
-        "version": 1, "template": json.dumps(hot["template"]), "parameters": parameters,
-        "files": {name: json.dumps(content) for name, content in nested.items()},
+    gybe_userdata.apply_ext_managed_vls(hot["template"], req, given["grant_response"])
+    return dict(
+        value, template=json.dumps(hot["template"]), parameters=parameters,
+        files={name: json.dumps(content) for name, content in (hot.get("files") or {}).items()},
+    )
+
+
+def _change(function, method, given, parameters):
+    inst, vnfd = given["vnf_instance"], _vnfd(given)
+    info = inst["instantiatedVnfInfo"]
+    flavour = copy.deepcopy(vnfd.get_vnfd_flavour(info["flavourId"]))
+    common = dict(
+        base_hot_dict=_base(vnfd.get_base_hot(info["flavourId"])), vnfd_dict=flavour, vnf_instances=members(inst),
+        inst_vnf_info=members(info), param=parameters,
+    )
+    if method == "scale":
+        vdus = gybe_userdata_v1_utils.scaled_vdus(flavour, given["request"]["aspectId"])
+        number = gybe_userdata.get_param_capacity(vdus[0], inst, given["grant_request"]) if vdus else None
+        return function(scale_vnf_request=members(given["request"]), resource_number=number, **common)
+    gone = {
+        (resource.get("resource") or {}).get("resourceId")
+        for resource in given["grant_request"].get("removeResources") or []
     }
-
-
-def _properties(resource):
-    """Yield the properties of a resource, or of the members of a group, in which nfv may be asked for."""
-    properties = resource.get("properties") or {}
-    if resource.get("type") == "OS::Heat::AutoScalingGroup":
-        properties = (properties.get("resource") or {}).get("properties") or {}
-    yield from properties.values()
-    for device in properties.get("block_device_mapping_v2") or []:
-        yield device.get("image")
-
-
-def _initial(base_hot_dict, types):
-    nfv = {"VDU": {}, "CP": {}}
-    for template in base_hot_dict.values():
-        if not (template.get("parameters") or {}).get("nfv"):
-            continue
-        for resource in (template.get("resources") or {}).values():
-            if resource.get("type") not in types:
-                continue
-            for value in _properties(resource):
-                path = value.get("get_param") if isinstance(value, dict) else None
-                if isinstance(path, list) and len(path) == 4 and path[0] == "nfv" and path[1] in nfv:
-                    nfv[path[1]].setdefault(path[2], {})
-    return {"nfv": nfv}
-
-
-def create_initial_param_dict(base_hot_dict):
-    return _initial(base_hot_dict, _RESOURCES + ("OS::Heat::AutoScalingGroup", "OS::Nova::Flavor"))
-
-
-def create_initial_param_server_port_dict(base_hot_dict):
-    return _initial(base_hot_dict, _RESOURCES + ("OS::Heat::AutoScalingGroup",))
-
-
-def create_final_param_dict(param_dict, vdu_flavor_dict, vdu_image_dict, cpd_vl_dict):
-    final = copy.deepcopy(param_dict)
-    nfv = final.get("nfv") or {}
-    for name, leaves in (nfv.get("VDU") or {}).items():
-        leaves.update(flavor=vdu_flavor_dict.get(name), image=vdu_image_dict.get(name))
-    for name, leaves in (nfv.get("CP") or {}).items():
-        leaves["network"] = cpd_vl_dict.get(name)
-    return final
-
-
-def _nodes(vnfd_dict):
-    return ((vnfd_dict.get("topology_template") or {}).get("node_templates") or {}).items()
-
-
-def _compute(node):
-    virtual = (node.get("capabilities") or {}).get("virtual_compute") or {}
-    return virtual.get("properties") or {}
-
-
-def _size(text, unit):
-    """Convert a size such as "512 MB" to whole units."""
-    found = re.match(r"\s*(\d+)\s*([A-Za-z]+)", str(text))
-    return int(found.group(1)) * _UNITS[found.group(2)] // _UNITS[unit]
-
-
-def create_vdu_flavor_dict(vnfd_dict):
-    flavours = {}
-    for name, node in _nodes(vnfd_dict):
-        properties, flavour = _compute(node), {}
-        if "virtual_cpu" in properties:
-            flavour["vcpus"] = properties["virtual_cpu"]["num_virtual_cpu"]
-        if "virtual_memory" in properties:
-            flavour["ram"] = _size(properties["virtual_memory"]["virtual_mem_size"], "MiB")
-        if "virtual_local_storage" in properties:
-            flavour["disk"] = _size(properties["virtual_local_storage"][0]["size_of_storage"], "GiB")
-        flavours[name] = flavour
-    return flavours
-
-
-def create_vdu_flavor_capability_name_dict(vnfd_dict):
-    names = {}
-    for name, node in _nodes(vnfd_dict):
-        requested = (_compute(node).get("requested_additional_capabilities") or {}).get("properties") or {}
-        if "requested_additional_capability_name" in requested:
-            names[name] = requested["requested_additional_capability_name"]
-    return names
-
-
-def create_vdu_image_dict(grant_info):
-    return {name: images[-1].resource_identifier for name, images in grant_info.items() if images}
-
-
-def create_sw_image_dict(vnfd_dict):
-    data = {name: (node.get("properties") or {}).get("sw_image_data") or {} for name, node in _nodes(vnfd_dict)}
-    return {name: image["name"] for name, image in data.items() if "name" in image}
-
-
-def create_cpd_vl_dict(base_hot_dict, inst_req_info):
-    networks = {}
-    for link in inst_req_info.ext_virtual_links or []:
-        for cp in link.ext_cps or []:
-            if any(cp.cpd_id in (template.get("resources") or {}) for template in base_hot_dict.values()):
-                networks[cp.cpd_id] = link.resource_id
-    return networks
-
-
-def create_network_dict(inst_req_info, param_dict):
-    asked = (param_dict.get("nfv") or {}).get("CP") or {}
-    return {
-        cp.cpd_id: link.resource_id
-        for link in inst_req_info.ext_virtual_links or [] for cp in link.ext_cps or [] if cp.cpd_id in asked
-    }
-
-
-def get_diff_base_hot_param_from_api(base_hot_dict, inst_req_info):
-    given = inst_req_info.additional_params or {}
-    return {name: given[name] for name in base_hot_dict["heat_template"].get("parameters") or {} if given.get(name)}
+    healed = [vnfc for vnfc in info.get("vnfcResourceInfo") or [] if vnfc["computeResource"]["resourceId"] in gone]
+    return function(heal_vnf_request=members(given["request"]), vnfc_resource_info=members(healed), **common)
