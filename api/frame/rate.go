@@ -10,6 +10,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/source"
 )
 
 const (
@@ -27,11 +28,11 @@ type rates struct {
 	users     map[sender]*rate.Limiter
 }
 
-// sender is whose requests are counted together: a subject in a project, or an address if the node does not
-// authenticate.
+// sender is whose requests are counted together: a subject in a project, or a network (package source) if the node
+// does not authenticate.
 type sender struct {
 	project, subject string
-	address          netip.Addr
+	network          netip.Prefix
 }
 
 func newRates(perSecond int) *rates {
@@ -92,6 +93,5 @@ func senderOf(r *http.Request, p Principal) sender {
 	if p.Subject != "" {
 		return sender{project: p.Project, subject: p.Subject}
 	}
-	at, _ := netip.ParseAddrPort(r.RemoteAddr) // what has no address is counted together
-	return sender{address: at.Addr().Unmap().WithZone("")}
+	return sender{network: source.OfRemote(r.RemoteAddr)}
 }

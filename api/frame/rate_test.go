@@ -75,4 +75,15 @@ func TestRequestsOfAUserAreLimited(t *testing.T) {
 	}
 	require.Equal(t, http.StatusTooManyRequests, refused.Code)
 	require.Equal(t, http.StatusNoContent, get("/x/a", "", "", "198.51.100.2:1").Code)
+
+	// A client has a /64 of IPv6, so its addresses count together.
+	refused = nil
+	for n := 0; refused == nil; n++ {
+		require.Less(t, n, 60_000)
+		if w := get("/x/a", "", "", fmt.Sprintf("[2001:db8:0:1::%x]:1", n)); w.Code != http.StatusNoContent {
+			refused = w
+		}
+	}
+	require.Equal(t, http.StatusTooManyRequests, refused.Code)
+	require.Equal(t, http.StatusNoContent, get("/x/a", "", "", "[2001:db8:0:2::1]:1").Code)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/source"
 )
 
 const (
@@ -56,20 +57,21 @@ func (t *Trail) count(e *lcm.AuditEntry) (f *failing, first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	for source, old := range t.failing {
+	for from, old := range t.failing {
 		if !now.Before(old.ends) && !old.changed {
-			delete(t.failing, source)
+			delete(t.failing, from)
 		}
 	}
-	source := sourceOf(e.Remote)
-	if t.failing[source] == nil && len(t.failing) >= maxAddresses {
-		source = netip.Prefix{}
+	addr, _ := netip.ParseAddr(e.Remote) // all that are no address count as one
+	from := source.Of(addr)
+	if t.failing[from] == nil && len(t.failing) >= maxAddresses {
+		from = netip.Prefix{}
 		e.Remote = "several addresses"
 	}
-	f = t.failing[source]
+	f = t.failing[from]
 	if f == nil {
 		f = &failing{entry: *e, ends: now.Add(window)}
-		t.failing[source] = f
+		t.failing[from] = f
 		return f, true
 	}
 	f.entry.Count++
@@ -88,21 +90,6 @@ func (t *Trail) newCounts() (entries []*lcm.AuditEntry, counted []*failing) {
 		}
 	}
 	return entries, counted
-}
-
-// sourceOf is the network of a client; one client may have all of an IPv6 network.
-func sourceOf(remote string) netip.Prefix {
-	addr, err := netip.ParseAddr(remote)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	addr = addr.Unmap().WithZone("")
-	bits := 32
-	if addr.Is6() {
-		bits = 64
-	}
-	source, _ := addr.Prefix(bits) // never fails
-	return source
 }
 
 // shorten bounds a name.

@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/gybe-nfv/gybe/pkg/source"
 )
 
 // maxAddresses bounds the addresses whose failures are counted.
@@ -33,7 +35,7 @@ func (f *failures) exhausted(remote string, now time.Time) bool {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	b := f.spent[sourceOf(remote)]
+	b := f.spent[source.OfRemote(remote)]
 	return b != nil && b.drained(now, f.limit) > f.limit-1
 }
 
@@ -44,12 +46,12 @@ func (f *failures) add(remote string, now time.Time) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	source := sourceOf(remote)
-	b := f.spent[source]
+	from := source.OfRemote(remote)
+	b := f.spent[from]
 	if b == nil {
 		f.makeRoom(now)
 		b = &bucket{at: now}
-		f.spent[source] = b
+		f.spent[from] = b
 	}
 	b.used, b.at = b.drained(now, f.limit)+1, now
 }
@@ -60,8 +62,8 @@ func (f *failures) makeRoom(now time.Time) {
 		return
 	}
 	var any netip.Prefix
-	for source, b := range f.spent {
-		any = source
+	for from, b := range f.spent {
+		any = from
 		if b.drained(now, f.limit) == 0 {
 			break
 		}
@@ -72,19 +74,4 @@ func (f *failures) makeRoom(now time.Time) {
 // drained is the number of failures that still count.
 func (b *bucket) drained(now time.Time, limit float64) float64 {
 	return max(0, b.used-now.Sub(b.at).Minutes()*limit)
-}
-
-// sourceOf is the address of a client; one client may have all of an IPv6 network.
-func sourceOf(remote string) netip.Prefix {
-	at, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	addr := at.Addr().Unmap().WithZone("")
-	bits := 32
-	if addr.Is6() {
-		bits = 64
-	}
-	source, _ := addr.Prefix(bits) // never fails
-	return source
 }
