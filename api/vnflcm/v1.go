@@ -35,11 +35,11 @@ type translated struct{}
 func (translated) has(k *lcm.OperationKind) bool { return !slices.Contains(tasksOfLater, k.Type) }
 
 func (translated) instance(d *lcm.InstanceDocument, buf *buffer) *lcm.Document {
-	buf = buf.of(&d.Document)
+	buf = buf.of(&d.Document, len(d.Params))
 	buf.text = v1.InstanceBrief(buf.text, d.Brief, d.ID, d.VnfPkgID)
 	brief := len(buf.text)
 	if d.Details != nil {
-		buf.text = v1.Instance(buf.text, d.Details)
+		buf.text = v1.Instance(buf.text, d.Details, d.Params)
 		buf.document.Details = buf.text[brief:]
 	}
 	buf.document.Brief = buf.text[:brief]
@@ -50,18 +50,18 @@ func (translated) operation(d *lcm.OperationDocument, buf *buffer) *lcm.Document
 	if d.Details == nil {
 		return &d.Document
 	}
-	buf = buf.of(&d.Document)
+	buf = buf.of(&d.Document, 0)
 	buf.text = v1.Operation(buf.text, d.Details)
 	buf.document.Details = buf.text
 	return &buf.document
 }
 
-// of returns an empty buffer with enough memory for a document.
-func (b *buffer) of(d *lcm.Document) *buffer {
+// of returns an empty buffer with enough memory for a document and some more bytes.
+func (b *buffer) of(d *lcm.Document, more int) *buffer {
 	if b == nil {
 		b = &buffer{}
 	}
-	if size := len(d.Brief) + v1.BriefAdded + len(d.Details) + len(d.Details)/8; cap(b.text) < size {
+	if size := len(d.Brief) + v1.BriefAdded + len(d.Details) + len(d.Details)/8 + more; cap(b.text) < size {
 		b.text = make([]byte, 0, size)
 	}
 	b.document, b.text = *d, b.text[:0]

@@ -28,6 +28,9 @@ type InstanceDocument struct {
 	FlavourID string
 	// Protected says that the instance is protected.
 	Protected bool
+	// Params is a JSON object with the additionalParams without secrets and with names in camel case, which only
+	// version 1 of the interface shows; nil when there are none or the details were not asked for.
+	Params []byte
 }
 
 // OperationDocument is the document of an operation, with what its links depend on.

@@ -30,8 +30,10 @@ type view[T, D any] struct {
 	clause func(*Records, lcm.Query) (listClause, bool)
 	// position are the columns by which lists are ordered.
 	position []string
-	// details are the columns with the parts of the details. They are sealed.
+	// details are the columns with the parts of the details. They are sealed. targets are the places of the opened
+	// parts in D; parts with the same place are joined.
 	details  []string
+	targets  func(*D) []*[]byte
 	document func(*D) *lcm.Document
 	render   func(*T) (*D, error)
 
@@ -54,7 +56,8 @@ func (v view[T, D]) prepared(format string) view[T, D] {
 var instanceView = view[lcm.Instance, lcm.InstanceDocument]{
 	table: &instances, all: instanceColumns,
 	columns: "i.vnf_pkg_id::text, i.state, coalesce(i.rendered_flavour, ''), i.protection IS NOT NULL",
-	details: []string{"rendered_details"},
+	details: []string{"rendered_details", "rendered_params"},
+	targets: func(d *lcm.InstanceDocument) []*[]byte { return []*[]byte{&d.Details, &d.Params} },
 	clause:  (*Records).instanceList, position: []string{"id"},
 	isSearch: func(q lcm.Query) bool { return isSearch(q.Where, instanceFilter, lcm.InstanceColumns) },
 	document: func(d *lcm.InstanceDocument) *lcm.Document { return &d.Document },
@@ -72,6 +75,7 @@ var operationView = view[lcm.Operation, lcm.OperationDocument]{
 	columns: "o.instance_id::text, coalesce(o.rendered_events, ''), coalesce(o.grant_href, ''), " +
 		"coalesce(o.scope->'snapshot'->>'id', '')",
 	details: []string{"rendered_params", "rendered_details"},
+	targets: func(d *lcm.OperationDocument) []*[]byte { return []*[]byte{&d.Details, &d.Details} },
 	clause:  (*Records).operationList, position: []string{"started", "id"},
 	isSearch: func(q lcm.Query) bool {
 		return q.InstanceID == "" && isSearch(q.Where, operationFilter, lcm.OperationColumns)
@@ -168,7 +172,7 @@ func (v *view[T, D]) query(
 	}
 	defer rows.Close()
 	var row D
-	doc := v.document(&row)
+	doc, targets := v.document(&row), v.targets(&row)
 	var valid bool
 	var text pgtype.DriverBytes // and parts: valid until the next row
 	parts := make([]pgtype.DriverBytes, len(names))
@@ -182,14 +186,17 @@ func (v *view[T, D]) query(
 		if err := rows.Scan(dest...); err != nil {
 			return nil, err
 		}
-		doc.Updated, doc.Brief, doc.Details = doc.Updated.UTC(), p.keep(text), nil
+		doc.Updated, doc.Brief = doc.Updated.UTC(), p.keep(text)
+		for _, target := range targets {
+			*target = nil
+		}
 		p.rows, p.last = p.rows+1, doc.ID
 		for _, part := range parts {
 			p.stored += len(part)
 		}
 		if !valid {
 			stale = append(stale, doc.ID)
-		} else if doc.Details, err = v.open(s, p, doc.ID, names, parts); err != nil {
+		} else if err := v.open(s, p, doc.ID, names, parts, targets); err != nil {
 			return nil, err
 		}
 		p.docs = append(p.docs, row)
@@ -200,21 +207,21 @@ func (v *view[T, D]) query(
 	return v.refresh(ctx, s.Store, p.docs, stale, brief)
 }
 
-// open opens the parts of the details of a row in the page, and joins them.
+// open opens the parts of the details of a row in the page, each for its target.
 func (v *view[T, D]) open(
-	s *Records, p *page[D], id string, names []string, parts []pgtype.DriverBytes,
-) (details []byte, err error) {
+	s *Records, p *page[D], id string, names []string, parts []pgtype.DriverBytes, targets []*[]byte,
+) error {
 	for n, sealed := range parts {
 		if sealed == nil {
 			continue
 		}
 		plain, err := s.openInPlace(v.table.name, names[n], id, p.keep(sealed))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		details = render.Join(details, plain)
+		*targets[n] = render.Join(*targets[n], plain)
 	}
-	return details, nil
+	return nil
 }
 
 // staleBatch is how many rows are decoded at the same time to render them again.
@@ -261,7 +268,9 @@ func (v *view[T, D]) renew(ctx context.Context, s *Store, ids []string, brief bo
 			return err
 		}
 		if brief {
-			v.document(d).Details = nil
+			for _, target := range v.targets(d) {
+				*target = nil
+			}
 		}
 		renewed[t.id(value)] = d
 	}

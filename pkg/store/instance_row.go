@@ -55,6 +55,7 @@ var instances = table[lcm.Instance]{
 		renderedText("rendered_flavour", render.Flavour),
 		renderedVersion(func(i *lcm.Instance) int64 { return i.Version }),
 		renderedFormat[lcm.Instance](),
+		renderedJSON("rendered_params", render.InstanceParams, sealed),
 		fingerprint,
 	},
 }

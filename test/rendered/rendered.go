@@ -68,7 +68,10 @@ func checkOperations(ctx context.Context, tb testing.TB, records lcm.Records) {
 // Instances copies the documents of a list.
 func Instances(tb testing.TB, list iter.Seq2[*lcm.InstanceDocument, error]) []*lcm.InstanceDocument {
 	tb.Helper()
-	return collect(tb, list, func(d *lcm.InstanceDocument) *lcm.Document { return &d.Document })
+	return collect(tb, list, func(d *lcm.InstanceDocument) *lcm.Document {
+		d.Params = bytes.Clone(d.Params)
+		return &d.Document
+	})
 }
 
 // Operations copies the documents of a list.

@@ -7,4 +7,4 @@ package render
 
 // Format is the number of the form of the JSON. Raise it with every change of the result: rows in another form are
 // rendered again when they are read.
-const Format = 2
+const Format = 3

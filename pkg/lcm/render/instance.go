@@ -6,6 +6,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/sol/redact"
+	v1 "github.com/gybe-nfv/gybe/pkg/sol/v1"
 )
 
 // Instance makes the document of an instance.
@@ -18,9 +19,14 @@ func Instance(i *lcm.Instance) (*lcm.InstanceDocument, error) {
 	if err != nil {
 		return nil, err
 	}
+	params, err := InstanceParams(i)
+	if err != nil {
+		return nil, err
+	}
 	return &lcm.InstanceDocument{
 		Document: lcm.Document{ID: i.ID, Version: i.Version, Updated: i.Updated, Brief: brief, Details: details},
 		VnfPkgID: i.VnfPkgID, State: i.State, FlavourID: Flavour(i), Protected: i.Protection != nil,
+		Params: params,
 	}, nil
 }
 
@@ -63,6 +69,29 @@ func InstanceDetails(i *lcm.Instance) ([]byte, error) {
 		}
 	}
 	return optional(shown)
+}
+
+// InstanceParams makes the additionalParams that version 1 of the interface shows in instantiatedVnfInfo, by the rules
+// for operationParams; nil when there are none.
+func InstanceParams(i *lcm.Instance) ([]byte, error) {
+	if i.Params == "" || i.State != sol.InstantiationStateInstantiated {
+		return nil, nil
+	}
+	// The names of members with secrets are those of a request.
+	request, err := json.Marshal(map[string]json.RawMessage{"additionalParams": json.RawMessage(i.Params)})
+	if err != nil {
+		return nil, err
+	}
+	var public struct {
+		AdditionalParams json.RawMessage `json:"additionalParams"`
+	}
+	if err := json.Unmarshal(redact.New(i.SecretNames...).Params(request), &public); err != nil {
+		return nil, err
+	}
+	if len(public.AdditionalParams) <= len("{}") {
+		return nil, nil
+	}
+	return v1.AdditionalParams(public.AdditionalParams)
 }
 
 // Flavour returns the deployment flavour of an instance, on which its links depend; "" before the first instantiation.

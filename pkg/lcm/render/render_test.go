@@ -57,6 +57,30 @@ func members(t *testing.T, raw []byte) map[string]any {
 	return out
 }
 
+// TestParamsOfAnInstanceAreRendered by the rules for operationParams, for an instance that has resources.
+func TestParamsOfAnInstanceAreRendered(t *testing.T) {
+	t.Parallel()
+	i := instance()
+	i.SecretNames = []string{"master_node/login", "additionalParams/pin"}
+	i.Params = `{"pin":1,"k8s_param":{"master_node":{"ssh_cp_name":"c","password":"p","login":"l"},"login":"shown",
+		"http_proxy":"http://u:p@h:1"},"n":12345678901234567890}`
+	d, err := render.Instance(i)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"k8sParam":{"httpProxy":"http://u@h:1","login":"shown","masterNode":{"sshCpName":"c"}},
+		"n":12345678901234567890}`, string(d.Params))
+	require.NotContains(t, string(d.Details), "k8s", "version 2 does not show them")
+	for _, params := range []sol.RawPairs{"", "{}", `{"password":"p"}`} {
+		i.Params = params
+		d, err = render.Instance(i)
+		require.NoError(t, err)
+		require.Nil(t, d.Params, params)
+	}
+	i.Params, i.State = `{"a":1}`, sol.InstantiationStateNotInstantiated
+	d, err = render.Instance(i)
+	require.NoError(t, err)
+	require.Nil(t, d.Params)
+}
+
 // TestInstanceIsCutWhereListsCutIt: brief lists are answered with Brief alone.
 func TestInstanceIsCutWhereListsCutIt(t *testing.T) {
 	t.Parallel()

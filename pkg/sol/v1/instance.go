@@ -51,6 +51,9 @@ type InstantiatedVnfInfo struct {
 	VirtualStorageResourceInfo []sol.VirtualStorageResourceInfo `json:"virtualStorageResourceInfo,omitempty"`
 	VnfcInfo                   []sol.VnfcInfo                   `json:"vnfcInfo,omitempty"`
 	Metadata                   sol.KeyValuePairs                `json:"metadata,omitempty"`
+	// AdditionalParams are those of the instantiation without secrets and with names in camel case. Clients of
+	// OpenStack Tacker show them.
+	AdditionalParams sol.KeyValuePairs `json:"additionalParams,omitempty"`
 }
 
 // ExtVirtualLinkInfo is an external virtual link the VNF is connected to. CurrentVnfExtCpData is of later versions.

@@ -21,10 +21,10 @@ var (
 	connectivity = &shape{elements: &shape{members: map[string]*shape{"currentVnfExtCpData": cpData}}}
 
 	instance = &shape{members: map[string]*shape{
-		"vimConnectionInfo":   connections,
-		"instantiatedVnfInfo": {members: map[string]*shape{"extVirtualLinkInfo": connectivity}},
+		"vimConnectionInfo": connections, "instantiatedVnfInfo": {rewrite: addParams},
 	}}
-	operation = &shape{members: map[string]*shape{
+	instantiated = &shape{members: map[string]*shape{"extVirtualLinkInfo": connectivity}}
+	operation    = &shape{members: map[string]*shape{
 		"operationParams": {members: map[string]*shape{
 			"vimConnectionInfo": connections,
 			"extVirtualLinks":   {elements: &shape{members: map[string]*shape{"extCps": cpData}}},
@@ -35,18 +35,49 @@ var (
 )
 
 // Instance appends attributes of a VNF instance in the form of version 1 to dst. details is a JSON object with
-// attributes of sol.VnfInstance.
-func Instance(dst, details []byte) []byte { return instance.apply(dst, details) }
+// attributes of sol.VnfInstance. params, a result of AdditionalParams, become instantiatedVnfInfo.additionalParams; nil
+// for none.
+func Instance(dst, details, params []byte) []byte {
+	r := rewriter{in: details, out: dst, params: params}
+	return r.apply(instance)
+}
 
 // Operation appends attributes of an operation in the form of version 1 to dst. details is a JSON object with
 // attributes of sol.VnfLcmOpOcc.
-func Operation(dst, details []byte) []byte { return operation.apply(dst, details) }
+func Operation(dst, details []byte) []byte {
+	r := rewriter{in: details, out: dst}
+	return r.apply(operation)
+}
 
 // ChangedInfo returns the JSON of a sol.VnfInfoModifications in the form of version 1.
-func ChangedInfo(info []byte) []byte { return changedInfo.apply(nil, info) }
+func ChangedInfo(info []byte) []byte {
+	r := rewriter{in: info}
+	return r.apply(changedInfo)
+}
 
 // ChangedExtConnectivity returns the JSON of a list of sol.ExtVirtualLinkInfo in the form of version 1.
-func ChangedExtConnectivity(links []byte) []byte { return connectivity.apply(nil, links) }
+func ChangedExtConnectivity(links []byte) []byte {
+	r := rewriter{in: links}
+	return r.apply(connectivity)
+}
+
+// addParams adds the additionalParams as the last member of instantiatedVnfInfo, where clients of OpenStack Tacker
+// print them.
+func addParams(r *rewriter) {
+	object := r.next() == '{'
+	r.value(instantiated)
+	if !object || r.params == nil || r.at == 0 || r.in[r.at-1] != '}' { // null, or the text is broken
+		return
+	}
+	end := r.at
+	r.at--
+	r.flush()
+	if last := bytes.TrimRight(r.out, " \t\r\n"); last[len(last)-1] != '{' {
+		r.out = append(r.out, ',')
+	}
+	r.out = append(append(r.out, `"additionalParams":`...), r.params...)
+	r.at = end
+}
 
 // listConnections makes a list of VIM connections of a map.
 func listConnections(r *rewriter) { r.listed(`{"id":`, vimConnection) }

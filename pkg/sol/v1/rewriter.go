@@ -20,13 +20,14 @@ type rewriter struct {
 	// copied is the place up to which the text has been copied, or left out.
 	copied int
 	out    []byte
+	// params are additionalParams for instantiatedVnfInfo; nil for none.
+	params []byte
 }
 
-// apply appends a text in the form that a shape describes to dst.
-func (s *shape) apply(dst, text []byte) []byte {
-	r := rewriter{in: text, out: dst}
+// apply copies the text in the form that a shape describes, and returns the result.
+func (r *rewriter) apply(s *shape) []byte {
 	r.value(s)
-	r.at = len(text)
+	r.at = len(r.in)
 	r.flush()
 	return r.out
 }

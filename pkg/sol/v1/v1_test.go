@@ -100,15 +100,15 @@ func TestAnswersGetTheFormOfVersion1(t *testing.T) {
 		given, want string
 	}{
 		"connections": {
-			v1.Instance,
+			instanceOf,
 			`{"vimConnectionInfo":{"a":{"vimId":"1","vimType":"ETSINFV.OPENSTACK_KEYSTONE.V_3","accessInfo":{"vimType":"x"}},
 				"b\"":{},"c": { } ,"d":{"vimType":"ETSINFV.HELM.V_3"}},"metadata":{"vimConnectionInfo":{"a":{}}}}`,
 			`{"vimConnectionInfo":[{"id":"a","vimId":"1","vimType":"openstack","accessInfo":{"vimType":"x"}},
 				{"id":"b\""},{"id":"c"},{"id":"d","vimType":"ETSINFV.HELM.V_3"}],"metadata":{"vimConnectionInfo":{"a":{}}}}`,
 		},
-		"no connections": {v1.Instance, `{"vimConnectionInfo":{}}`, `{"vimConnectionInfo":[]}`},
+		"no connections": {instanceOf, `{"vimConnectionInfo":{}}`, `{"vimConnectionInfo":[]}`},
 		"configurations": {
-			v1.Instance,
+			instanceOf,
 			`{"instantiatedVnfInfo":{"flavourId":"s","extVirtualLinkInfo":[{"id":"n","currentVnfExtCpData":[
 				{"cpdId":"C","cpConfig":{"x":{"linkPortId":"p"},"y":{"cpProtocolData":[]}}},{"cpdId":"D"}]}],"vnfState":"STARTED"}}`,
 			`{"instantiatedVnfInfo":{"flavourId":"s","extVirtualLinkInfo":[{"id":"n","currentVnfExtCpData":[
@@ -138,17 +138,60 @@ func TestAnswersGetTheFormOfVersion1(t *testing.T) {
 	}
 }
 
+// instanceOf is an instance without additionalParams.
+func instanceOf(dst, details []byte) []byte { return v1.Instance(dst, details, nil) }
+
+// TestParamsOfAnInstance: instantiatedVnfInfo gets them as its last member, and only there.
+func TestParamsOfAnInstance(t *testing.T) {
+	t.Parallel()
+	const info = `{"instantiatedVnfInfo":{"flavourId":"s","metadata":{"instantiatedVnfInfo":{}}},"metadata":{}}`
+	for given, want := range map[string]string{
+		info:                            `{"instantiatedVnfInfo":{"flavourId":"s","metadata":{"instantiatedVnfInfo":{}},"additionalParams":{"a":1}},"metadata":{}}`,
+		`{"instantiatedVnfInfo": { } }`: `{"instantiatedVnfInfo": { "additionalParams":{"a":1}} }`,
+		`{"instantiatedVnfInfo":null}`:  `{"instantiatedVnfInfo":null}`,
+		`{"metadata":{}}`:               `{"metadata":{}}`,
+	} {
+		require.Equal(t, want, string(v1.Instance(nil, []byte(given), []byte(`{"a":1}`))), given)
+	}
+}
+
+// TestNamesOfParams are in camel case, as the clients of OpenStack Tacker show them.
+func TestNamesOfParams(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		`{"k8s_cluster_installation_param":{"ssh_cp_name":"a_b","k8s_node_cidr":1}}`: `{"k8sClusterInstallationParam":{"k8sNodeCidr":1,"sshCpName":"a_b"}}`,
+		`{"lcm-operation-user-data":"x"}`:                                            `{"lcm-operation-user-data":"x"}`,
+		`{"a":[{"b_c":[{"d_e":12345678901234567890,"f":"<"}]}]}`:                     `{"a":[{"bC":[{"dE":12345678901234567890,"f":"<"}]}]}`,
+		`{"_a":1,"a_":2,"a__b":3,"_":4,"a_1":5,"A_B":6,"":7}`:                        `{"":7,"A_B":6,"_":4,"_a":1,"a_":2,"a_1":5,"a_B":3}`,
+		`{"a_b":1,"aB":2}`:                     `{"aB":2,"a_b":1}`,
+		`{"x_yz":1,"xYz":2,"x_y_z":3,"p_q":4}`: `{"pQ":4,"xYZ":3,"xYz":2,"x_yz":1}`,
+		`{"a_b_c":1,"a_bC":2}`:                 `{"a_bC":2,"a_b_c":1}`,
+	} {
+		got, err := v1.AdditionalParams([]byte(given))
+		require.NoError(t, err)
+		require.Equal(t, want, string(got))
+	}
+	_, err := v1.AdditionalParams([]byte(`{`))
+	require.Error(t, err)
+}
+
 // FuzzAnswers: JSON stays JSON, a broken text ends, and all that is not named in version 1 stays as it is.
 func FuzzAnswers(f *testing.F) {
 	for _, s := range []string{
 		`{"vimConnectionInfo":{"a":{"vimType":"ETSINFV.OPENSTACK_KEYSTONE.V_3"}}}`, `{"vimConnectionInfo":{"a":{`,
 		`{"operationParams":{"extVirtualLinks":[{"extCps":[{"cpConfig":{"x":null}}]}]}}`, `{"a":"\\"}`, `[1,2`, `"\`,
-		`{"vimConnectionInfo": {"a" : { "b" : 1 } , "c":2}}`,
+		`{"vimConnectionInfo": {"a" : { "b" : 1 } , "c":2}}`, `{"instantiatedVnfInfo":{"a":{"b":[]}}}`,
+		`{"instantiatedVnfInfo":{"a":{}`, `{"instantiatedVnfInfo":[{}]}`, `{"instantiatedVnfInfo":}`,
 	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, translate := range []func(dst, src []byte) []byte{v1.Instance, v1.Operation} {
+		for _, translate := range []func(dst, src []byte) []byte{instanceOf, v1.Operation} {
+			require.NotPanics(t, func() {
+				if with := v1.Instance(nil, []byte(text), []byte(`{"a":1}`)); json.Valid([]byte(text)) {
+					require.True(t, json.Valid(with), "%s became %s", text, with)
+				}
+			})
 			got := translate(nil, []byte(text))
 			if json.Valid([]byte(text)) {
 				require.True(t, json.Valid(got), "%s became %s", text, got)
