@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/gybe-nfv/gybe/cmd/gybe/cli"
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
@@ -43,6 +44,21 @@ func (w *world) members(id string, masters, workers int) []string {
 	require.Equal(w.t, masters, have, "%v", names)
 	require.Len(w.t, names, masters+workers)
 	return names
+}
+
+// starts starts a cluster that is stopped, and waits until all its nodes are Ready: the operation starts the machines,
+// and does not wait for their kubelets.
+func (w *world) starts(id string) {
+	w.t.Helper()
+	w.completed(w.task(id, sol.LcmOperationOperate, map[string]any{"changeStateTo": "STARTED"}))
+	raw, err := w.api.Kubeconfig(w.t.Context(), id)
+	require.NoError(w.t, err)
+	cfg, err := clientcmd.RESTConfigFromKubeConfig(raw)
+	require.NoError(w.t, err)
+	require.Eventually(w.t, func() bool {
+		list, err := nodes(w.t, cfg)
+		return err == nil && !slices.ContainsFunc(list, func(n corev1.Node) bool { return !isReady(n) })
+	}, 5*time.Minute, 50*time.Millisecond)
 }
 
 // machineOf is the server of the n-th VNFC of a VDU, with its vnfcInfo id.
@@ -93,7 +109,7 @@ func TestClusterIsScaledAndHealed(t *testing.T) {
 	w.completed(w.task(id, sol.LcmOperationScale, in))
 	require.ElementsMatch(t, small, w.members(id, 3, 2))
 	w.refusesWhileStopped(id, out)
-	w.completed(w.task(id, sol.LcmOperationOperate, map[string]any{"changeStateTo": "STARTED"}))
+	w.starts(id)
 	require.ElementsMatch(t, small, w.members(id, 3, 2))
 
 	dead, worker := w.machineOf(id, "workerNode", 0)

@@ -117,13 +117,9 @@ func TestClusterOfSeveralMastersIsReverted(t *testing.T) {
 	require.NoError(t, err)
 	w.refused(id, sol.LcmOperationCreateSnapshot, revertBody(s.ID),
 		"stop the VNF, take the snapshot, and start the VNF")
-	operate := func(to string) {
-		t.Helper()
-		w.completed(w.task(id, sol.LcmOperationOperate, map[string]any{"changeStateTo": to}))
-	}
-	operate("STOPPED")
+	w.completed(w.task(id, sol.LcmOperationOperate, map[string]any{"changeStateTo": "STOPPED"}))
 	w.completed(w.task(id, sol.LcmOperationCreateSnapshot, revertBody(s.ID)))
-	operate("STARTED")
+	w.starts(id)
 	w.members(id, 3, 2)
 	w.keeps(id, "after")
 	w.completed(w.task(id, sol.LcmOperationRevertToSnapshot, revertBody(s.ID)))

@@ -267,16 +267,13 @@ func (w *world) ready(id string) *rest.Config {
 		}
 	}
 	for _, n := range list {
-		ip, isReady := "", false
+		ip := ""
 		for _, a := range n.Status.Addresses {
 			if a.Type == corev1.NodeInternalIP {
 				ip = a.Address
 			}
 		}
-		for _, c := range n.Status.Conditions {
-			isReady = isReady || c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-		}
-		require.True(t, isReady, n.Name)
+		require.True(t, isReady(n), n.Name)
 		require.NotEmpty(t, hosts[ip])
 		require.Equal(t, hosts[ip], n.Labels["CIS-node"], n.Name)
 		role := "worker"
@@ -286,6 +283,12 @@ func (w *world) ready(id string) *rest.Config {
 		require.Equal(t, role+ip[strings.LastIndexByte(ip, '.')+1:], n.Name)
 	}
 	return cfg
+}
+
+func isReady(n corev1.Node) bool {
+	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 func nodes(t *testing.T, cfg *rest.Config) ([]corev1.Node, error) {
