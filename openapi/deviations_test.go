@@ -1,6 +1,9 @@
 package openapi_test
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Where our documents differ from the published ones, and why, besides the errors of those that test/oracle corrects. A
 // test fails when one of these differences is gone.
@@ -87,8 +90,24 @@ var vnfPkgmSol003Deviations = append([]deviation{
 )...)
 
 // packageWarnings are an attribute of packages in all documents.
-var packageWarnings = []deviation{
+var packageWarnings = append([]deviation{
 	{"warnings", "extra attribute", "a package is accepted in spite of defects of operations that no one may request"},
+}, imageFormats()...)
+
+// imageFormats are further values in answers to clients of Tacker.
+func imageFormats() (all []deviation) {
+	for attribute, formats := range map[string]string{
+		"containerFormat": "aki ami ari bare docker ova ovf",
+		"diskFormat":      "aki ami ari iso qcow2 raw vdi vhd vhdx vmdk",
+	} {
+		for format := range strings.FieldsSeq(formats) {
+			all = append(all, deviation{
+				"softwareImages[]/" + attribute, "extra value " + format,
+				"requests to version 1 without a Version header are answered as by Tacker",
+			})
+		}
+	}
+	return all
 }
 
 // readSubscriptions are the differences from the documents of SOL003, producedSubscriptions those from SOL005.

@@ -30,6 +30,8 @@ type List[T any] struct {
 	ID func(*T) string
 	// Fetch returns at most limit resources after an id, in order of id, as the client may see them.
 	Fetch func(ctx context.Context, q Fetch) ([]T, error)
+	// Form returns what is encoded for a resource after attributes were selected; nil for the resource itself.
+	Form func(T) any
 }
 
 // Fetch says which resources are wanted.
@@ -139,7 +141,7 @@ func (l List[T]) write(r *Request, out *array, q *listQuery[T]) (last string, mo
 				if written == q.size || out.size > limits.PageBytes {
 					return last, true, nil
 				}
-				raw, err := json.Marshal(q.selection.Apply(got[n]))
+				raw, err := l.encode(q.selection.Apply(got[n]))
 				if err != nil {
 					return "", false, err
 				}
@@ -154,6 +156,13 @@ func (l List[T]) write(r *Request, out *array, q *listQuery[T]) (last string, mo
 			return last, false, nil
 		}
 	}
+}
+
+func (l List[T]) encode(v T) ([]byte, error) {
+	if l.Form != nil {
+		return json.Marshal(l.Form(v))
+	}
+	return json.Marshal(v)
 }
 
 // matches evaluates the filter on what the client would see, and returns the size of that.

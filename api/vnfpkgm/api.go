@@ -170,9 +170,12 @@ func (m *major) onboarded(r *frame.Request) (*vnfpkg.Package, error) {
 
 func (m *major) path(id string) string { return m.prefix + "/vnf_packages/" + id }
 
-// present makes the resource that clients see, at a path.
-func (m *major) present(p *vnfpkg.Package, self string) sol.VnfPkgInfo {
-	info := p.Info()
+// present makes the resource that the client of a request sees, at a path.
+func (m *major) present(r *frame.Request, p *vnfpkg.Package, path string) sol.VnfPkgInfo {
+	self, info := m.linkOf(r, path), p.Info()
+	if m.unversioned(r) {
+		respell(&info)
+	}
 	info.Links = &sol.VnfPkgInfoLinks{
 		Self: sol.Link{Href: self}, PackageContent: sol.Link{Href: self + "/package_content"},
 	}

@@ -37,10 +37,10 @@ func (m *major) replayCreate(w http.ResponseWriter, r *frame.Request, id string)
 }
 
 func (m *major) created(w http.ResponseWriter, r *frame.Request, p *vnfpkg.Package) error {
-	self := r.Public(m.path(p.ID))
-	w.Header().Set("Location", self)
-	setTag(w, p)
-	return frame.WriteJSON(w, http.StatusCreated, m.present(p, self))
+	path := m.path(p.ID)
+	w.Header().Set("Location", r.Public(path))
+	m.setTag(w, r, p)
+	return frame.WriteJSON(w, http.StatusCreated, m.form(r, m.present(r, p, path)))
 }
 
 func (m *major) get(w http.ResponseWriter, r *frame.Request) error {
@@ -52,7 +52,7 @@ func (m *major) get(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	return m.send(w, p, r.Public(m.path(p.ID)))
+	return m.send(w, r, p, m.path(p.ID))
 }
 
 func (m *major) getOnboarded(w http.ResponseWriter, r *frame.Request) error {
@@ -60,18 +60,23 @@ func (m *major) getOnboarded(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	return m.send(w, p, r.Public(m.onboardedPath(p)))
+	return m.send(w, r, p, m.onboardedPath(p))
 }
 
-func (m *major) send(w http.ResponseWriter, p *vnfpkg.Package, self string) error {
-	setTag(w, p)
-	return frame.WriteJSON(w, http.StatusOK, m.present(p, self))
+func (m *major) send(w http.ResponseWriter, r *frame.Request, p *vnfpkg.Package, path string) error {
+	m.setTag(w, r, p)
+	return frame.WriteJSON(w, http.StatusOK, m.form(r, m.present(r, p, path)))
 }
 
 // setTag writes the entity tag of a package. The usage state is a part of it, because it follows the instances and does
 // not count as a change. So there is no Last-Modified.
-func setTag(w http.ResponseWriter, p *vnfpkg.Package) {
-	w.Header().Set("Etag", frame.ETag(p.Version, string(p.UsageState)))
+func (m *major) setTag(w http.ResponseWriter, r *frame.Request, p *vnfpkg.Package) {
+	states := []string{string(p.UsageState)}
+	if m.unversioned(r) {
+		states = append(states, unversionedMark)
+	}
+	w.Header().Set("Etag", frame.ETag(p.Version, states...))
+	m.varies(w)
 }
 
 func (m *major) onboardedPath(p *vnfpkg.Package) string {
@@ -89,6 +94,7 @@ func (m *major) listOnboarded(w http.ResponseWriter, r *frame.Request) error {
 func (m *major) serveList(
 	w http.ResponseWriter, r *frame.Request, path string, query vnfpkg.Query, of func(*vnfpkg.Package) string,
 ) error {
+	m.varies(w)
 	query.NoArtifacts = !asksForArtifacts(r.QueryValues())
 	return frame.List[sol.VnfPkgInfo]{
 		Path: m.prefix + path, Selectors: selector.VnfPkgInfos,
@@ -101,10 +107,11 @@ func (m *major) serveList(
 			}
 			out := make([]sol.VnfPkgInfo, len(ps))
 			for n, p := range ps {
-				out[n] = m.present(p, r.Public(of(p)))
+				out[n] = m.present(r, p, of(p))
 			}
 			return out, nil
 		},
+		Form: func(info sol.VnfPkgInfo) any { return m.form(r, info) },
 	}.Serve(w, r)
 }
 
@@ -133,7 +140,7 @@ func (m *major) update(w http.ResponseWriter, r *frame.Request) error {
 	if err != nil {
 		return err
 	}
-	setTag(w, p)
+	m.setTag(w, r, p)
 	return frame.WriteJSON(w, http.StatusOK, changed)
 }
 

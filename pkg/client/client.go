@@ -25,6 +25,9 @@ const DefaultEndpoint = "http://127.0.0.1:9890"
 // lcmVersion is the version of the VNF LCM interface that this client uses.
 const lcmVersion = "2.0.0"
 
+// packagesVersion is the version of VNF package management that this client uses.
+const packagesVersion = "1.2.0"
+
 // maxAnswer limits the size of a response that is kept in memory.
 const maxAnswer = 256 << 20
 
@@ -103,8 +106,11 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 			req.Header.Set("Content-Type", withDefault(r.media, "application/json"))
 		}
 		req.Header.Set("Accept", withDefault(r.accept, "application/json")+", application/problem+json;q=0.9")
-		if strings.Contains(r.path, "/vnflcm/") { // a link is absolute
+		switch { // a link is absolute
+		case strings.Contains(r.path, "/vnflcm/"):
 			req.Header.Set(version.Header, lcmVersion)
+		case strings.Contains(r.path, "/vnfpkgm/"):
+			req.Header.Set(version.Header, packagesVersion)
 		}
 		req.Header.Set("User-Agent", c.userAgent)
 		for name, value := range r.headers {

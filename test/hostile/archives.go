@@ -52,7 +52,9 @@ func (b *battle) badArchive(ctx context.Context, kind string, n int) {
 
 // processed waits until a package is accepted or refused.
 func (b *battle) processed(ctx context.Context, kind, path string) {
-	var p sol.VnfPkgInfo
+	var p struct {
+		OnboardingState sol.PackageOnboardingState `json:"onboardingState"`
+	}
 	for began := time.Now(); ctx.Err() == nil; wait(ctx, 100*time.Millisecond) {
 		status, raw := b.send(ctx, kind, http.MethodGet, path, nil)
 		if status == http.StatusOK && json.Unmarshal(raw, &p) == nil &&
