@@ -62,9 +62,13 @@ test-lab-openstack: lab-up ## every operation on the real OpenStack; RUN=pattern
 test-lab-smoke: ## the most important operations, on a temporary lab
 	GYBE_LAB_STATE=$(CURDIR)/.dev/lab/smoke $(LAB)/smoke.sh
 
-test-lab-k8s: ## the real kubeadm on hosts of the real OpenStack; RUN=pattern selects tests (root, Debian 12)
+test-lab-k8s: ## the real kubeadm on hosts of the real OpenStack; RUN=pattern selects tests, SAMPLE=folder tries its package (root, Debian 12)
+ifdef SAMPLE
+	test/lab/k8s/lab.sh sample '$(abspath $(SAMPLE))' $(if $(RUN),-run '$(RUN)',)
+else
 	@test/lab/k8s/lab.sh up
 	test/lab/k8s/lab.sh test $(if $(RUN),-run '$(RUN)',)
+endif
 
 test-lab-k8s-smoke: ## a small cluster, scaled and healed, on a temporary lab
 	GYBE_K8S_STATE=$(CURDIR)/.dev/lab/k8s-smoke GYBE_HOSTS_NET=gybe-k8s-smoke test/lab/k8s/lab.sh smoke

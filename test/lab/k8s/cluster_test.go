@@ -147,8 +147,8 @@ func (w *world) healAll(id string) {
 	w.ready(id)
 }
 
-// vnfc is a VNFC with its server.
-type vnfc struct{ id, vdu, server string }
+// vnfc is a VNFC with its server. resource is the identifier of its entry in vnfcResourceInfo.
+type vnfc struct{ id, vdu, resource, server string }
 
 // vnfcs lists an instance's VNFCs of a VDU.
 func (w *world) vnfcs(id, vdu string) []vnfc {
@@ -165,7 +165,10 @@ func (w *world) vnfcs(id, vdu string) []vnfc {
 			info.VnfcResourceInfo, func(r sol.VnfcResourceInfo) bool { return r.ID == c.VnfcResourceInfoID },
 		)
 		require.GreaterOrEqual(w.t, at, 0)
-		out = append(out, vnfc{id: c.ID, vdu: vdu, server: info.VnfcResourceInfo[at].ComputeResource.ResourceID})
+		out = append(out, vnfc{
+			id: c.ID, vdu: vdu, resource: c.VnfcResourceInfoID,
+			server: info.VnfcResourceInfo[at].ComputeResource.ResourceID,
+		})
 	}
 	require.NotEmpty(w.t, out, vdu)
 	return out

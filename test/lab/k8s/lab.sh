@@ -3,6 +3,7 @@
 #
 #   lab.sh up              start it, or what of it does not run
 #   lab.sh test [ARG...]   run the tests in its network; ARGs are go test's
+#   lab.sh sample FOLDER [ARG...]     start it, and run the test of the package in FOLDER in its network
 #   lab.sh smoke           a lab of its own, the smoke tests in it, and nothing of it left
 #   lab.sh run COMMAND...  run a command there
 #   lab.sh down            remove all of it
@@ -44,6 +45,14 @@ case ${1-} in
     GYBE_LAB_KUBEBOX="$(kubebox) $(kubebox previous)"
     export GYBE_LAB_KUBEBOX
     tests -timeout 90m "$@"
+    ;;
+  sample)
+    GYBE_LAB_KUBEBOX=$(kubebox) GYBE_LAB_ANY_KUBERNETES=1
+    export GYBE_LAB_KUBEBOX GYBE_LAB_ANY_KUBERNETES
+    folder=$(realpath "$2")
+    shift 2
+    up
+    GYBE_K8S_SAMPLE=$folder tests -timeout 90m -run '^TestSample$' "$@"
     ;;
   smoke)
     GYBE_LAB_KUBEBOX=$(kubebox)

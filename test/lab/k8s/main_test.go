@@ -13,9 +13,11 @@ import (
 const envLab = "GYBE_LAB_K8S"
 
 // lab is where the running lab keeps its things, "" without one. kubeboxes are the programs with kubectl and kubeadm in
-// them, the newest first. hosts is the tool that makes the hosts, with its settings.
+// them, the newest first. hosts is the tool that makes the hosts, with its settings. sample is the folder of a package
+// from outside, or "".
 var (
 	lab       string
+	sample    string
 	kubeboxes []string
 	hosts     string
 	settings  []string
@@ -25,6 +27,7 @@ func TestMain(m *testing.M) {
 	lab, kubeboxes, hosts = os.Getenv(envLab), strings.Fields(
 		os.Getenv("GYBE_LAB_KUBEBOX"),
 	), os.Getenv("GYBE_HOSTS_TOOL")
+	sample = os.Getenv(envSample)
 	oracle.Folder() // is found with one of the variables, and then known
 	// Gybe would wonder about variables with its prefix that are no settings of its own.
 	for _, v := range os.Environ() {

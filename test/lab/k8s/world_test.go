@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +26,7 @@ import (
 const (
 	pkgDir   = "../../../vnf-packages/kubernetes-cluster"
 	olderDir = "../../../vnf-packages/kubernetes-cluster-v1" // in the layout of older VNFMs
+	authURL  = "http://127.0.0.1:5000/v3"                    // of the lab's OpenStack
 	// for one operation, on two cores that run the cloud and the cluster as well
 	patience = 25 * time.Minute
 )
@@ -35,6 +37,7 @@ type world struct {
 	t       *testing.T
 	flavour string
 	api     *client.Client
+	web     *http.Client // for requests that api cannot make
 	vnfd    string
 	log     string
 	dir     string
@@ -93,7 +96,8 @@ func startWith(t *testing.T, flavour, pkg string) *world {
 			t.Logf("the end of gybe's log:\n%s", strings.Join(lines[max(0, len(lines)-60):], "\n"))
 		}
 	})
-	w.api, err = client.New(n.URL, notified.Client())
+	w.web = notified.Client()
+	w.api, err = client.New(n.URL, w.web)
 	require.NoError(t, err)
 	notified.Subscribe(n.URL)
 	archive := filepath.Join(dir, "package.zip")
@@ -111,7 +115,7 @@ func (w *world) request() json.RawMessage {
 	var req sol.InstantiateVnfRequest
 	require.NoError(w.t, json.Unmarshal(raw, &req))
 	vim := req.VimConnectionInfo["vim1"]
-	vim.VimID, vim.InterfaceInfo = "", sol.KeyValuePairs{"endpoint": "http://127.0.0.1:5000/v3"}
+	vim.VimID, vim.InterfaceInfo = "", sol.KeyValuePairs{"endpoint": authURL}
 	req.VimConnectionInfo["vim1"] = vim
 	net0 := w.openstack("network", "show", "net0", "-f", "value", "-c", "id")
 	for i := range req.ExtVirtualLinks {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"os"
+	"path/filepath"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -55,8 +56,8 @@ func (k *kubelet) syncPods(ctx context.Context, node *corev1.Node) error {
 // settle gives a pod the status of one that runs.
 func (k *kubelet) settle(ctx context.Context, p *corev1.Pod) error {
 	// a pod of the node that had this name before may be said to run
-	if p.Labels["k8s-app"] == "cilium" && !networked() {
-		if err := configureNetwork(); err != nil {
+	if plugin := networkAgents[p.Labels["k8s-app"]]; plugin != "" && !networked() {
+		if err := configureNetwork(plugin); err != nil {
 			return err
 		}
 	}
@@ -102,13 +103,16 @@ func (k *kubelet) settle(ctx context.Context, p *corev1.Pod) error {
 	return err
 }
 
-// configureNetwork is what Cilium's agent does to a node, as far as others see it.
-func configureNetwork() error {
+// networkAgents are the pods that configure a node's network, by their label k8s-app, with their plugins.
+var networkAgents = map[string]string{"calico-node": "calico", "cilium": "cilium-cni"}
+
+// configureNetwork is what such an agent does to a node, as far as others see it.
+func configureNetwork(plugin string) error {
 	if err := os.MkdirAll(cniDir, 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(cniDir+"/05-cilium.conflist",
-		[]byte(`{"cniVersion": "0.3.1", "name": "cilium", "plugins": [{"type": "cilium-cni"}]}`+"\n"), 0o600)
+	return os.WriteFile(filepath.Join(cniDir, "05-"+plugin+".conflist"), fmt.Appendf(nil,
+		`{"cniVersion": "0.3.1", "name": %q, "plugins": [{"type": %q}]}`+"\n", plugin, plugin), 0o600)
 }
 
 // podAddress returns an invented address; no server listens there.

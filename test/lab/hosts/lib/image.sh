@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The image: what a host has over this machine's own files. It claims to be Ubuntu 22.04; archive/ is what its apt-get can install.
 
-PACKAGES_BASE=(openssh-server openssh-sftp-server libwrap0)
+PACKAGES_BASE=(openssh-server openssh-sftp-server libwrap0 psmisc)
 PACKAGES_HAPROXY=(haproxy libopentracing1 libopentracing-c-wrapper0)
 PACKAGES_KEEPALIVED=(keepalived libnftnl11 libnl-genl-3-200 libpci3 libsnmp40 libsnmp-base)
 PACKAGES_NFS=(nfs-ganesha nfs-ganesha-vfs libntirpc4.3 liburcu8 libwbclient0 libnfsidmap1 rpcbind nfs-common)
@@ -9,7 +9,7 @@ PACKAGES_NFS_CLIENT=(nfs-common libnfs13 libnfs-utils)
 
 image_up() {
   local want
-  want=$(find "$HOSTS_HOME/image" "$HOSTS_HOME/lib/image.sh" -type f -print0 | sort -z | xargs -0 cat | cat - <(echo "$KUBEBOX") | md5sum)
+  want=$(find "$HOSTS_HOME/image" "$HOSTS_HOME/lib/image.sh" -type f -print0 | sort -z | xargs -0 cat | cat - <(echo "$KUBEBOX" "$ANY_KUBERNETES") | md5sum)
   if [ "$(cat "$IMAGE/.made-of" 2>/dev/null)" = "$want" ]; then return 0; fi
   local program
   for program in curl gpg conntrack socat openssl sudo; do
@@ -20,11 +20,23 @@ image_up() {
   download "${PACKAGES_BASE[@]}" "${PACKAGES_HAPROXY[@]}" "${PACKAGES_KEEPALIVED[@]}" "${PACKAGES_NFS[@]}" "${PACKAGES_NFS_CLIENT[@]}"
   unpack "$IMAGE" "${PACKAGES_BASE[@]}"
   install -m 0755 "$HOSTS_HOME"/image/bin/* "$IMAGE/usr/local/bin/"
+  image_paths
   install -m 0755 "$HOSTS_HOME"/image/machine/* "$IMAGE/usr/lib/machine/"
+  cp -r "$HOSTS_HOME/image/release" "$IMAGE/usr/lib/machine/"
+  install -m 0755 "$HOSTS_HOME/image/units/systemd-resolved" "$IMAGE/usr/lib/machine/units/"
   image_users
   image_settings
   image_archive
   printf '%s' "$want" >"$IMAGE/.made-of"
+}
+
+# image_paths: stand-ins that never need the real program are found at its usual place, too.
+image_paths() {
+  local program
+  mkdir -p "$IMAGE/usr/bin"
+  for program in add-apt-repository apt-cache apt-get apt-key apt-mark dpkg dpkg-query hostnamectl journalctl lsb_release systemctl; do
+    ln -s "/usr/local/bin/$program" "$IMAGE/usr/bin/$program"
+  done
 }
 
 # download PACKAGE...: into the cache; nothing is installed on this machine.
@@ -74,6 +86,8 @@ image_settings() {
     'Subsystem sftp internal-sftp' 'PidFile none' 'MaxStartups 100' >"$e/ssh/sshd_config"
   # No names but those in /etc/hosts: sudo would wait for an answer.
   : >"$e/resolv.conf"
+  mkdir -p "$e/systemd"
+  printf '%s\n' '[Resolve]' '#DNS=' >"$e/systemd/resolved.conf"
   : >"$e/fstab"
   printf 'passwd: files\ngroup: files\nshadow: files\nhosts: files\n' >"$e/nsswitch.conf"
   echo 'cpuset cpu io memory hugetlb pids' >"$IMAGE/usr/lib/machine/cgroup.controllers" # kubeadm looks for them
@@ -94,12 +108,15 @@ image_hide() {
 # image_archive: packages as folders. Those of Kubernetes have the version in the name, and are links to kubebox.
 image_archive() {
   local a=$IMAGE/usr/share/archive box version p program newest='' programs=$IMAGE/usr/lib/machine/kubernetes
-  mkdir -p "$a"/{haproxy,keepalived,containerd,nfs-kernel-server,nfs-common}/usr/{local/bin,lib/machine/units} "$programs"
+  mkdir -p "$a"/{haproxy,keepalived,containerd,docker-ce,docker-ce-cli,nfs-kernel-server,nfs-common}/usr/{local/bin,lib/machine/units} \
+    "$a/docker-ce/etc/docker" "$programs"
   unpack "$a/haproxy" "${PACKAGES_HAPROXY[@]}"
   unpack "$a/keepalived" "${PACKAGES_KEEPALIVED[@]}"
   unpack "$a/nfs-kernel-server" "${PACKAGES_NFS[@]}"
   unpack "$a/nfs-common" "${PACKAGES_NFS_CLIENT[@]}"
   for p in haproxy keepalived containerd; do install -m 0755 "$HOSTS_HOME/image/units/$p" "$a/$p/usr/lib/machine/units/"; done
+  install -m 0755 "$HOSTS_HOME/image/units/docker" "$a/docker-ce/usr/lib/machine/units/"
+  install -m 0755 "$HOSTS_HOME/image/machine/docker" "$a/docker-ce-cli/usr/local/bin/"
   install -m 0755 "$HOSTS_HOME"/image/units/{nfs-kernel-server,rpcbind} "$a/nfs-kernel-server/usr/lib/machine/units/"
   install -m 0755 "$HOSTS_HOME/image/machine/exportfs" "$a/nfs-kernel-server/usr/local/bin/"
   image_hide
@@ -116,6 +133,9 @@ image_archive() {
     newest=${newest:-$version}
   done
   if [ -z "$newest" ]; then return 0; fi
-  # etcdctl would come in a container image.
-  for program in containerd etcdctl; do ln -s "/usr/lib/machine/kubernetes/$newest" "$a/containerd/usr/local/bin/$program"; done
+  ln -s "/usr/lib/machine/kubernetes/$newest" "$a/containerd/usr/local/bin/containerd"
+  cp -r "$a/containerd" "$a/containerd.io" # the name of Docker's package
+  ln -s "/usr/lib/machine/kubernetes/$newest" "$IMAGE/usr/lib/machine/release/containerd"
+  ln -s "/usr/lib/machine/kubernetes/$newest" "$IMAGE/usr/local/bin/etcdctl" # would come in a container image
+  if [ -n "$ANY_KUBERNETES" ]; then : >"$a/any-kubernetes"; fi
 }

@@ -7,6 +7,8 @@ NET=${GYBE_HOSTS_NET:-gybe-hosts}           # the network namespace with the bri
 # The programs of a Kubernetes node, a file for each version, the newest first; "" for hosts that become none. What the image was
 # made with counts where nothing is said.
 KUBEBOX=${GYBE_LAB_KUBEBOX:-$(cut -s -d' ' -f2 "$STATE/kubebox" 2>/dev/null || true)}
+# Not empty: apt-get installs every version of Kubernetes that is asked for, from the newest of these programs.
+ANY_KUBERNETES=${GYBE_LAB_ANY_KUBERNETES:-}
 CACHE=${GYBE_LAB_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/gybe-lab}
 GATEWAY=10.10.0.1 PREFIX=24                 # the lab OpenStack's net0
 FLOATING=172.24.4.0/24                      # and its public
