@@ -3,12 +3,15 @@ package csar
 import (
 	"fmt"
 	"net/url"
+	"strings"
 )
 
 // External is a file on another server that a metadata file lists. It is never read, so its hash is not checked.
 type External struct {
 	// URL is the address, without user and password.
 	URL string
+	// Algorithm and Hash are the checksum of the entry, "" without one; Set is its non-MANO artifact set.
+	Algorithm, Hash, Set string
 	// File is the metadata file, Line the line of the entry.
 	File string
 	Line int
@@ -33,5 +36,11 @@ func externalOf(l listedIn) (External, bool) {
 		return External{}, false
 	}
 	u.User = nil
-	return External{URL: printable(u.String()), File: l.from, Line: l.Line}, true
+	e := External{URL: printable(u.String()), Hash: strings.ToLower(l.Hash), Set: l.Set, File: l.from, Line: l.Line}
+	if e.Algorithm = l.Algorithm; e.Hash == "" {
+		e.Algorithm = ""
+	} else if name, ok := Algorithm(l.Algorithm); ok {
+		e.Algorithm = name
+	}
+	return e, true
 }

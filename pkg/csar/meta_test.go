@@ -419,7 +419,9 @@ func TestFilesOnOtherServersAreNotRead(t *testing.T) {
 		sha256Of("y")+"\n\nName: http://10.0.0.1/z.img\n")...), csar.DefaultLimits())
 	require.NoError(t, err)
 	require.Equal(t, []csar.External{
-		{URL: "https://10.0.0.1/y.sh", File: csar.MetaPath, Line: 6},
+		{
+			URL: "https://10.0.0.1/y.sh", Algorithm: csar.SHA256, Hash: sha256Of("y"), File: csar.MetaPath, Line: 6,
+		},
 		{URL: "http://10.0.0.1/z.img", File: csar.MetaPath, Line: 10},
 	}, a.Info().External)
 	require.Contains(t, a.Info().External[0].Error(), "TOSCA.meta:6: the artifact https://10.0.0.1/y.sh is outside")

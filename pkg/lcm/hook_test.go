@@ -40,6 +40,27 @@ func TestHookWithoutAHandlerIsRejected(t *testing.T) {
 	require.EqualError(t, err, "the mgmt driver recorder does nothing at heal_end yet")
 }
 
+// TestMissingDriversAreReportedWithTheOtherFindings: the sender of the request sees all of them at once.
+func TestMissingDriversAreReportedWithTheOtherFindings(t *testing.T) {
+	t.Parallel()
+	w := running(t)
+	drivers := mgmt.Registry{"other": handlers{}}
+	w.Services.Mgmt = drivers
+	const unknown = `the VNFD names the mgmt driver "recorder", which is not built in`
+
+	_, err := w.do(sol.LcmOperationHeal, `{}`)
+	require.EqualError(t, err, unknown)
+	require.Contains(t, lcm.AsError(err).Hint, lcm.KeyIgnoreMgmtDrivers)
+
+	_, err = w.do(sol.LcmOperationHeal, `{"vnfcInstanceId":["none"]}`)
+	e := lcm.AsError(err)
+	require.Equal(t, lcm.CodeUnprocessable, e.Code)
+	require.Len(t, e.Params, 2, "%v", e)
+	require.Equal(t, lcm.InvalidParam{Detail: unknown}, e.Params[0])
+	require.Equal(t, "/vnfcInstanceId/0", e.Params[1].Pointer)
+	require.Contains(t, e.Hint, lcm.KeyIgnoreMgmtDrivers)
+}
+
 // TestPreviewListsTheWorkOfHooks: a user sees the effects of all hooks, in their order.
 func TestPreviewListsTheWorkOfHooks(t *testing.T) {
 	t.Parallel()

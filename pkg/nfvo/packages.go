@@ -24,7 +24,8 @@ const AuthType = "GYBE_NFVO"
 // maxVnfdID bounds a vnfdId in bytes.
 const maxVnfdID = 500
 
-// packageURL is the resource of the onboarded package with a vnfdId.
+// packageURL is the resource of the onboarded package with a vnfdId, which is escaped as one segment of the path
+// (RFC 3986): slashes, too.
 func (c *Client) packageURL(vnfdID string) *url.URL {
 	return c.base.JoinPath("vnfpkgm/v2/onboarded_vnf_packages", url.PathEscape(vnfdID))
 }
@@ -32,9 +33,9 @@ func (c *Client) packageURL(vnfdID string) *url.URL {
 // FindPackage returns the source of the content of the onboarded package with a vnfdId: CodeNotFound if the NFVO does
 // not have it, CodeUnavailable if it does not answer.
 func (c *Client) FindPackage(ctx context.Context, vnfdID string) (*sol.UploadVnfPackageFromUriRequest, error) {
-	// Some servers decode a path before they divide it, so a client could name another resource of the NFVO.
-	if vnfdID == "" || vnfdID == "." || vnfdID == ".." || len(vnfdID) > maxVnfdID ||
-		strings.ContainsAny(vnfdID, `/\%`) {
+	// Some servers decode a path before they divide it. A vnfdId cannot leave the folder of packages there, and an
+	// answer about another resource does not have the vnfdId.
+	if !isSegment(vnfdID) || len(vnfdID) > maxVnfdID {
 		return nil, lcm.Errorf(lcm.CodeNotFound, "no package can have the vnfdId %.40q", vnfdID)
 	}
 	at := c.packageURL(vnfdID)
@@ -56,6 +57,16 @@ func (c *Client) FindPackage(ctx context.Context, vnfdID string) (*sol.UploadVnf
 	return &sol.UploadVnfPackageFromUriRequest{
 		AddressInformation: at.JoinPath("package_content").String(), AuthType: AuthType,
 	}, nil
+}
+
+// isSegment says whether a text is a segment of a path, or several, of which none leads to another folder.
+func isSegment(text string) bool {
+	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if part == "." || part == ".." {
+			return false
+		}
+	}
+	return text != ""
 }
 
 // away is the error of an NFVO that cannot be asked about packages now.

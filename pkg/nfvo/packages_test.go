@@ -31,8 +31,20 @@ func TestPackages(t *testing.T) {
 	require.NoError(t, res.Body.Close())
 	require.Equal(t, "789", string(rest))
 
-	// a vnfdId is one segment of the path, whatever a client sends
-	for _, id := range []string{"", ".", "..", "id/..", "../id", "id/package_content", "none"} {
+	// a vnfdId is one segment of the path, with any character
+	for _, id := range []string{"Sample VNF", "a/b", `a\b`, "50%", "a%2Fb", "?#;é", "...", "/", "id/package_content"} {
+		s.Onboard(id, []byte(id))
+		src, err := c.FindPackage(t.Context(), id)
+		require.NoError(t, err, id)
+		res, err := c.GetContent(t.Context(), src, http.Header{})
+		require.NoError(t, err, id)
+		content, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		require.Equal(t, id, string(content))
+	}
+	// and never another resource, also at a server that decodes the path before it divides it
+	for _, id := range []string{"", ".", "..", "id/..", "../id", `id\..\..`, "id/./x", "id/vnfd", "none"} {
 		_, err := c.FindPackage(t.Context(), id)
 		require.Equal(t, lcm.CodeNotFound, lcm.AsError(err).Code, id)
 	}

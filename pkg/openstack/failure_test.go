@@ -1,15 +1,18 @@
 package openstack_test
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 	"github.com/gybe-nfv/gybe/test/simcloud/fault"
 )
@@ -72,6 +75,47 @@ func TestQuota(t *testing.T) {
 	f := w.failed()
 	require.Contains(t, f.Detail, "Quota exceeded for resources: ['port']")
 	require.Contains(t, f.Hint, "raise the project's quota")
+}
+
+// TestImageThatIsNowhere: the package says where an image is that neither it nor the VIM has, and the error says it
+// again, when the stack fails and when Heat refuses the template.
+func TestImageThatIsNowhere(t *testing.T) {
+	t.Parallel()
+	const server = "VDU2: {type: 'OS::Nova::Server', properties: {flavor: m1.tiny, image: vendor-image}}"
+	for name, change := range map[string]func(files fstest.MapFS){
+		"in a nested template": func(files fstest.MapFS) {
+			nested := files["BaseHOT/default/nested/VDU2.yaml"]
+			nested.Data = bytes.Replace(nested.Data, []byte("cirros-0.5.2-x86_64-disk"), []byte("vendor-image"), 1)
+		},
+		"in the top template": func(files fstest.MapFS) {
+			top := files["BaseHOT/default/top.yaml"]
+			head, _, _ := bytes.Cut(top.Data, []byte("VDU2:"))
+			top.Data = append(head, server...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, simcloud.StartTest(t, simcloud.Options{}))
+			all := groups()
+			p := all["pkg-1"]
+			f := &p.model.Flavours[0]
+			f.VDU("VDU2").Image = &vnfd.SwImage{Name: "vendor-image", URI: "https://images.example.com/vm.img"}
+			f.Warnings = []vnfd.Warning{{
+				Code: vnfd.MissingArtifact, Subject: "VDU2", Text: "the artifact sw_image is outside of the package",
+				Remedy: "create an image with the name vendor-image in the VIM",
+			}}
+			change(p.files.(fstest.MapFS))
+			w.pkgs, w.pkg = all, p
+			w.store.instance.VnfdID = p.model.ID
+			w.admit(sol.LcmOperationInstantiate, map[string]any{
+				"flavourId": "default", "extVirtualLinks": []any{link("ext-0", w.cloud.Net0ID(), "VDU1_CP1")},
+			})
+			e := w.failed()
+			require.Contains(t, e.Detail, "No images matching {'name': 'vendor-image'}")
+			require.Equal(t, "the artifact sw_image is outside of the package: create an image with the name "+
+				"vendor-image in the VIM", e.Hint)
+		})
+	}
 }
 
 // TestCloudHasABadMinute: what passes by itself must not reach the user.

@@ -1,6 +1,7 @@
 package tosca
 
 import (
+	"net/url"
 	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
@@ -11,6 +12,7 @@ type artifact struct {
 	name, typ string
 	file      string
 	at        value
+	uri       string // of a file on another server
 	outside   *Error // why it is not a file of the package; nil if it is, or if it has no file
 }
 
@@ -45,6 +47,9 @@ func (p *parser) artifact(a pair) artifact {
 		out.typ = typeSwImage
 	}
 	out.file, out.outside = p.artifactFile(out.at, a.key)
+	if out.outside != nil {
+		out.uri = addressOf(out.at.text())
+	}
 	return out
 }
 
@@ -77,6 +82,30 @@ func (p *parser) artifactFile(v value, name string) (file string, outside *Error
 	return file, nil
 }
 
+const (
+	// maxExternal limits the addresses of artifacts on other servers that are shown.
+	maxExternal = 100
+	// maxAddress is the length in bytes of an address that is shown.
+	maxAddress = 2048
+)
+
+// addExternal notes that an artifact, which is no software image, is on another server.
+func (p *parser) addExternal(v value) {
+	if at := addressOf(v.text()); at != "" && len(p.external) < maxExternal {
+		p.external = appendUnique(p.external, at)
+	}
+}
+
+// addressOf is the URL of a file on another server, without user and password; "" for other and too long texts.
+func addressOf(text string) string {
+	u, err := url.Parse(strings.TrimSpace(text))
+	if err != nil || u.Scheme == "" || u.Host == "" || len(text) > maxAddress {
+		return ""
+	}
+	u.User = nil
+	return u.String()
+}
+
 // withoutUser removes the user and the password of a URL.
 func withoutUser(text string) string {
 	scheme, rest, _ := strings.Cut(text, "://")
@@ -101,6 +130,7 @@ func (r *flavourReader) image(n *node) *vnfd.SwImage {
 		if a.typ != typeSwImage && !r.types.is(a.typ, typeSwImage) {
 			if a.outside != nil {
 				r.warn(a.outside)
+				r.addExternal(a.at)
 			}
 			continue
 		}
@@ -131,7 +161,7 @@ func (r *flavourReader) image(n *node) *vnfd.SwImage {
 	}
 	r.imageChecksum(img, data.get("checksum"))
 	if file != nil {
-		img.File = file.file
+		img.File, img.URI = file.file, file.uri
 		if file.outside != nil {
 			e := *file.outside
 			e.Hint = "put the file in the package, or create an image with the name " + clip(img.Name) + " in the VIM"

@@ -46,6 +46,7 @@ func (r *flavourReader) lcm(vnfs []*node) {
 		for _, name := range slices.Sorted(maps.Keys(files)) {
 			if a := files[name]; a.outside != nil && !used[name] {
 				r.warn(a.outside)
+				r.addExternal(a.at)
 			}
 		}
 	}
@@ -138,6 +139,7 @@ func (r *flavourReader) missesArtifact(impl *vnfd.Implementation, hook, artifact
 	if outside == nil {
 		return
 	}
+	r.addExternal(outside.at)
 	impl.Defect = outside.Error()
 	var operations []string
 	if name := vnfd.HookOperation(hook); name != "" {

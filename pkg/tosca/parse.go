@@ -30,6 +30,8 @@ type Result struct {
 	Files []string
 	// Warnings are defects that concern only operations that may never be requested, or none.
 	Warnings []vnfd.Warning
+	// External are the addresses of artifacts on other servers, without those of software images, the first ones.
+	External []string
 }
 
 // Parse reads the descriptor in a package. A defect of the descriptor is returned as Errors; any other error is of
@@ -59,6 +61,7 @@ type parser struct {
 	*unimported
 	types    *typeset
 	warnings []vnfd.Warning
+	external []string          // addresses of artifacts
 	flavours map[string]string // the flavour ids by the files that declare them
 }
 
@@ -113,7 +116,7 @@ func (p *parser) parse(opts Options) (*Result, error) {
 	if err := p.done(); err != nil {
 		return nil, err
 	}
-	return &Result{VNFD: model, Files: p.read, Warnings: p.warnings}, nil
+	return &Result{VNFD: model, Files: p.read, Warnings: p.warnings, External: p.external}, nil
 }
 
 // noFlavourError explains why a package has no VNFD.

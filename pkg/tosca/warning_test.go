@@ -141,6 +141,7 @@ func TestDefectsOfSomeOperationsAreWarnings(t *testing.T) {
 			func(t *testing.T, f *vnfd.Flavour) {
 				t.Helper()
 				require.Empty(t, f.VDU("vdu").Image.File, "the VIM must have it")
+				require.Equal(t, "https://images.example.com/image.img", f.VDU("vdu").Image.URI)
 				require.Contains(t, f.Warnings[0].Remedy, "create an image with the name image in the VIM")
 			},
 		},
@@ -165,6 +166,25 @@ func TestDefectsOfSomeOperationsAreWarnings(t *testing.T) {
 			require.Equal(t, tc.want, got)
 		})
 	}
+}
+
+// The addresses of artifacts on other servers are known, without credentials; those of images are the images'.
+func TestAddressesOfArtifactsOnOtherServers(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string][]string{
+		"http://ann:s3cret@10.0.0.1/run.py":     {"http://10.0.0.1/run.py"},
+		"docker://registry.example.com/image":   {"docker://registry.example.com/image"},
+		"http:///run.py":                        nil,
+		"http://[::1/run.py":                    nil,
+		"http://a/" + strings.Repeat("b", 2048): nil,
+		"../../run.py":                          nil,
+	} {
+		_, result := flavour(t, broken(t, "file: run.py", "file: '"+file+"'"))
+		require.Equal(t, want, result.External, file)
+		require.Len(t, result.Warnings, 1, file)
+	}
+	_, result := flavour(t, broken(t, "file: image.img", "file: 'https://images.example.com/image.img'"))
+	require.Empty(t, result.External)
 }
 
 // The numbers of a level that depends on a missing delta are not known, unless VduInstantiationLevels states them.

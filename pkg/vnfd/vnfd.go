@@ -99,6 +99,8 @@ type SwImage struct {
 	ChecksumHash      string `json:"checksumHash,omitempty"`
 	// File is the image's path from the package root, or "" when the image is expected in the VIM under Name.
 	File string `json:"file,omitempty"`
+	// URI is where the VNFD says that the image is, on another server, without user and password. It is never opened.
+	URI string `json:"uri,omitempty"`
 }
 
 // CP is a tosca.nodes.nfv.VduCp or tosca.nodes.nfv.VnfExtCp (or derived) node.

@@ -33,14 +33,45 @@ func (c *Contents) describe(now time.Time) *Onboarded {
 			})
 		}
 	}
+	c.describeExternal(o)
 	return o
+}
+
+// describeExternal adds artifacts on other servers (SOL005 clause 9.5.3.3, artifactURI): those of the metadata with
+// their checksum, and those that only the VNFD names. Gybe does not download them, so they have no path. The checksum
+// of an image is the image's if the VNFD has none.
+func (c *Contents) describeExternal(o *Onboarded) {
+	add := func(a sol.VnfPackageArtifactInfo) {
+		for i := range o.Images {
+			if img := &o.Images[i]; img.ImageURI == a.ArtifactURI {
+				if img.Checksum.Hash == "" {
+					img.Checksum = a.Checksum
+				}
+				return
+			}
+		}
+		if !slices.ContainsFunc(o.Artifacts, func(other sol.VnfPackageArtifactInfo) bool {
+			return other.ArtifactURI == a.ArtifactURI
+		}) {
+			o.Artifacts = append(o.Artifacts, a)
+		}
+	}
+	for _, e := range c.Info.External {
+		add(sol.VnfPackageArtifactInfo{
+			ArtifactURI: e.URL, Checksum: sol.Checksum{Algorithm: e.Algorithm, Hash: e.Hash},
+			NonManoArtifactSetID: e.Set,
+		})
+	}
+	for _, at := range c.External {
+		add(sol.VnfPackageArtifactInfo{ArtifactURI: at})
+	}
 }
 
 // addImage adds an image unless another flavour's node of the same name has the same.
 func (o *Onboarded) addImage(img *sol.VnfPackageSoftwareImageInfo) {
 	if img == nil || slices.ContainsFunc(o.Images, func(other sol.VnfPackageSoftwareImageInfo) bool {
 		return other.ID == img.ID && other.Name == img.Name && other.ImagePath == img.ImagePath &&
-			other.Checksum == img.Checksum && other.Size == img.Size
+			other.ImageURI == img.ImageURI && other.Checksum == img.Checksum && other.Size == img.Size
 	}) {
 		return
 	}
@@ -63,6 +94,7 @@ func (c *Contents) image(node string, img *vnfd.SwImage, now time.Time) *sol.Vnf
 		// The VNFD has the VIM's spelling, the interface another.
 		ContainerFormat: strings.ToUpper(img.ContainerFormat), DiskFormat: strings.ToUpper(img.DiskFormat),
 		MinDisk: img.MinDiskBytes, MinRam: img.MinRAMBytes, Size: img.SizeBytes, ImagePath: img.File,
+		ImageURI: img.URI,
 	}
 }
 

@@ -133,7 +133,7 @@ func spell(sum *sol.Checksum) {
 func (o *Onboarded) serves(path string) (sol.Checksum, bool) {
 	if i := slices.IndexFunc(o.Artifacts, func(a sol.VnfPackageArtifactInfo) bool {
 		return a.ArtifactPath == path
-	}); i >= 0 {
+	}); i >= 0 && path != "" {
 		return o.Artifacts[i].Checksum, true
 	}
 	if i := slices.IndexFunc(o.Images, func(m sol.VnfPackageSoftwareImageInfo) bool {

@@ -37,6 +37,8 @@ type Contents struct {
 	VNFD *vnfd.VNFD
 	// VnfdFiles are the paths of the files that make up the VNFD, the main file first.
 	VnfdFiles []string
+	// External are the addresses of artifacts on other servers that only the VNFD names.
+	External []string
 	// Info is the content of the package's metadata.
 	Info csar.Info
 	// Report is the result of reading all files.
@@ -84,7 +86,7 @@ func (p *parsed) verify(ctx context.Context, dst *os.Root) (*Contents, error) {
 		return nil, err
 	}
 	c := &Contents{
-		VNFD: p.vnfd.VNFD, VnfdFiles: p.vnfd.Files, Info: p.archive.Info(), Report: report,
+		VNFD: p.vnfd.VNFD, VnfdFiles: p.vnfd.Files, External: p.vnfd.External, Info: p.archive.Info(), Report: report,
 		Warnings: slices.Clone(p.vnfd.Warnings), Signature: p.unchecked(),
 	}
 	if p.checker != nil {

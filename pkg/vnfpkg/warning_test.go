@@ -62,6 +62,42 @@ func TestWarningsAreStoredOnThePackage(t *testing.T) {
 	require.Equal(t, model, again, "as it was stored")
 }
 
+// Files on other servers are listed with their addresses (SOL005 clauses 9.5.3.2 and 9.5.3.3): images, artifacts of the
+// metadata with their checksums, and artifacts that only the VNFD names. None of them can be downloaded.
+func TestFilesOnOtherServersAreListed(t *testing.T) {
+	t.Parallel()
+	b := setup(t, drivers)
+	files := changed(t, "d", "../Files/images/node.img", "https://ann:s3cret@images.example.com/node.img",
+		"file: ../Scripts/run.sh", "file: https://ann:s3cret@scripts.example.com/run.sh")
+	files["TOSCA-Metadata/TOSCA.meta"] += "\nName: https://images.example.com/node.img\nAlgorithm: sha512\nHash: AB\n" +
+		"\nName: http://files.example.com/help.txt\nAlgorithm: SHA-256\nHash: cd\n" +
+		"\nName: ftp://files.example.com/more.txt\n"
+	info := b.onboard(t, files).Info()
+	require.Len(t, info.SoftwareImages, 1)
+	img := info.SoftwareImages[0]
+	require.Empty(t, img.ImagePath)
+	require.Equal(t, "https://images.example.com/node.img", img.ImageURI)
+	require.Equal(t, sol.Checksum{Algorithm: "SHA-512", Hash: "ab"}, img.Checksum)
+	var external []sol.VnfPackageArtifactInfo
+	for _, a := range info.AdditionalArtifacts {
+		if a.ArtifactPath == "" {
+			external = append(external, a)
+		}
+	}
+	none := sol.KeyValuePairs{}
+	require.Equal(t, []sol.VnfPackageArtifactInfo{
+		{
+			ArtifactURI: "http://files.example.com/help.txt", Metadata: none,
+			Checksum: sol.Checksum{Algorithm: "SHA-256", Hash: "cd"},
+		},
+		{ArtifactURI: "ftp://files.example.com/more.txt", Metadata: none},
+		{ArtifactURI: "https://scripts.example.com/run.sh", Metadata: none},
+	}, external)
+	stored, err := json.Marshal(info)
+	require.NoError(t, err)
+	require.NotContains(t, string(stored), "s3cret")
+}
+
 // A package of an earlier release has warnings without codes, and a model without warnings.
 func TestWarningsOfEarlierReleasesAreTexts(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package nfvo
 import (
 	"bytes"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +37,12 @@ func (s *Server) Reads() []string {
 
 // servePackage answers a request for a package (SOL003 clause 10).
 func (s *Server) servePackage(w http.ResponseWriter, r *http.Request) {
-	vnfdID, resource, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, packagesPath), "/")
+	segment, resource, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), packagesPath), "/")
+	vnfdID, err := url.PathUnescape(segment)
+	if err != nil {
+		problem(w, &sol.ProblemDetails{Status: http.StatusBadRequest, Detail: err.Error()})
+		return
+	}
 	s.mu.Lock()
 	archive, ok := s.packages[vnfdID]
 	cut := false

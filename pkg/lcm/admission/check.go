@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -11,39 +10,64 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// askDrivers lets the infra driver and the mgmt drivers of the operation's hooks check the request.
-func (s *Service) askDrivers(ctx context.Context, a *lcm.Admission) ([]lcm.InvalidParam, error) {
+// askDrivers lets the infra driver and the mgmt drivers of the operation's hooks check the request. It returns what
+// they reject in it, and the mgmt drivers that do not exist.
+func (s *Service) askDrivers(
+	ctx context.Context, a *lcm.Admission,
+) (bad []lcm.InvalidParam, missing []*lcm.Error, err error) {
 	kind := a.Task.Kind
 	if kind.Unchecked {
-		return nil, nil
+		return nil, nil, nil
 	}
 	r, err := s.request(a)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var bad []lcm.InvalidParam
 	if kind.VIM && !s.grantBringsVim(kind, r.Instance) {
 		infra, err := s.infra(r.Instance)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if err := takeParams(&bad, infra.Validate(ctx, r)); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if r.Flavour == nil {
-		return bad, nil
+		return bad, nil, nil
 	}
-	drivers, err := s.mgmtDrivers(kind, r)
-	if err != nil {
-		return nil, err
-	}
+	drivers, missing := s.mgmtDrivers(kind, r)
 	for _, driver := range drivers {
 		if err := takeParams(&bad, driver.Validate(ctx, r)); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return bad, nil
+	return bad, missing, nil
+}
+
+// missing returns the mgmt drivers that a request's operation would call and that do not exist, as far as the request
+// says what would be done.
+func (s *Service) missing(a *lcm.Admission) []*lcm.Error {
+	f := a.Target().Flavour
+	if f == nil || a.Task.Kind.Unchecked {
+		return nil
+	}
+	_, missing := s.hooks(a.Task.Kind, lcm.Request{Flavour: f})
+	return missing
+}
+
+// rejected is the error of a request with these invalid params for whose operation mgmt drivers are missing; nil when
+// there is neither.
+func rejected(bad []lcm.InvalidParam, missing []*lcm.Error) error {
+	if len(missing) == 0 {
+		return lcm.Unprocessable(bad...)
+	}
+	if len(bad) == 0 && len(missing) == 1 {
+		return missing[0]
+	}
+	for _, e := range missing {
+		bad = append(bad, lcm.InvalidParam{Detail: e.Detail})
+	}
+	return lcm.AsError(lcm.Unprocessable(bad...)).WithHint(missing[0].Hint)
 }
 
 // request is the admission as drivers see it, with the infra driver's answers about its templates.
@@ -67,9 +91,9 @@ type boundHook struct {
 	handler lcm.HookHandler
 }
 
-// hooks returns the hooks at which a request's operation calls mgmt drivers. The error is about a hook without a driver
-// that handles it.
-func (s *Service) hooks(kind *lcm.OperationKind, r lcm.Request) (out []boundHook, failure error) {
+// hooks returns the hooks at which a request's operation calls mgmt drivers. missing has an error for each driver that
+// does not exist, or does not handle its hook.
+func (s *Service) hooks(kind *lcm.OperationKind, r lcm.Request) (out []boundHook, missing []*lcm.Error) {
 	start, end := kind.Hooks()
 	for _, hook := range []lcm.Hook{start, end} {
 		impl, ok := lcm.FindHook(s.Mgmt, r.Flavour, hook)
@@ -78,18 +102,26 @@ func (s *Service) hooks(kind *lcm.OperationKind, r lcm.Request) (out []boundHook
 		}
 		driver, handler, err := lcm.FindHandler(s.Mgmt, impl, hook)
 		if err != nil {
-			failure = cmp.Or(failure, err)
+			missing = addMissing(missing, err)
 			continue
 		}
 		out = append(out, boundHook{impl.Name, driver, handler})
 	}
-	return out, failure
+	return out, missing
+}
+
+// addMissing adds an error about a mgmt driver; the start and the end of an operation often name the same one.
+func addMissing(missing []*lcm.Error, err error) []*lcm.Error {
+	e := lcm.AsError(err)
+	if slices.ContainsFunc(missing, func(o *lcm.Error) bool { return o.Detail == e.Detail }) {
+		return missing
+	}
+	return append(missing, e)
 }
 
 // mgmtDrivers are the mgmt drivers of the hooks of a request's operation, each once. A new revision concerns all
 // drivers of the present one, also those without a hook there: what they have built might not survive it.
-func (s *Service) mgmtDrivers(kind *lcm.OperationKind, r lcm.Request) ([]lcm.MgmtDriver, error) {
-	var out []lcm.MgmtDriver
+func (s *Service) mgmtDrivers(kind *lcm.OperationKind, r lcm.Request) (out []lcm.MgmtDriver, missing []*lcm.Error) {
 	found := map[string]bool{}
 	add := func(name string, driver lcm.MgmtDriver) {
 		if !found[name] {
@@ -98,15 +130,12 @@ func (s *Service) mgmtDrivers(kind *lcm.OperationKind, r lcm.Request) ([]lcm.Mgm
 		}
 	}
 
-	hooks, err := s.hooks(kind, r)
-	if err != nil {
-		return nil, err
-	}
+	hooks, missing := s.hooks(kind, r)
 	for _, h := range hooks {
 		add(h.name, h.driver)
 	}
 	if !kind.NewRevision || r.Previous == nil || r.Previous.Flavour == nil {
-		return out, nil
+		return out, missing
 	}
 
 	for _, hook := range slices.Sorted(maps.Keys(r.Previous.Flavour.LCM)) {
@@ -116,11 +145,12 @@ func (s *Service) mgmtDrivers(kind *lcm.OperationKind, r lcm.Request) ([]lcm.Mgm
 		}
 		driver, err := s.Mgmt.Driver(impl)
 		if err != nil {
-			return nil, err
+			missing = addMissing(missing, err)
+			continue
 		}
 		add(impl.Name, driver)
 	}
-	return out, nil
+	return out, missing
 }
 
 // findReplacements completes the scope of an operation: with the VNFCs whose machines one that leads to another
@@ -135,9 +165,9 @@ func (s *Service) findReplacements(a *lcm.Admission) error {
 		return err
 	}
 	if heals {
-		hooks, err := s.hooks(a.Task.Kind, r)
+		hooks, _ := s.hooks(a.Task.Kind, r) // no driver is missing: the request was checked
 		a.Scope.Fresh = slices.ContainsFunc(hooks, func(h boundHook) bool { return h.handler.Installs })
-		return err
+		return nil
 	}
 	infra, err := s.infra(r.Instance)
 	if err != nil {
@@ -180,10 +210,7 @@ func (s *Service) makeKey(a *lcm.Admission) error {
 	if err != nil {
 		return err
 	}
-	hooks, err := s.hooks(a.Task.Kind, r)
-	if err != nil {
-		return err
-	}
+	hooks, _ := s.hooks(a.Task.Kind, r)
 	for _, h := range hooks {
 		if h.handler.NewKey == nil {
 			continue

@@ -165,14 +165,14 @@ func (s *Service) decide(ctx context.Context, inputs lcm.Admission, i *lcm.Insta
 		a.Bad = append(a.Bad, a.CheckVims()...)
 	}
 	if len(a.Bad) > 0 && undecided(&a) {
-		return nil, lcm.Unprocessable(a.Bad...) // drivers could not make sense of it
+		return nil, rejected(a.Bad, s.missing(&a)) // drivers that exist could not make sense of it
 	}
-	bad, err := s.askDrivers(ctx, &a)
+	bad, missing, err := s.askDrivers(ctx, &a)
 	if err != nil {
 		return nil, err
 	}
-	if bad = slices.Concat(a.Bad, bad); len(bad) > 0 {
-		return nil, lcm.Unprocessable(bad...)
+	if err := rejected(slices.Concat(a.Bad, bad), missing); err != nil {
+		return nil, err
 	}
 	return &a, s.complete(&a)
 }

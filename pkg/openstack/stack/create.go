@@ -86,7 +86,7 @@ func (w *Worker) start(ctx context.Context, s *lcm.Step, zones Zones, desired De
 		return lcm.Wait(200*time.Millisecond, "stack "+w.Name()+" exists already; looking at it")
 	}
 	if err != nil {
-		return err
+		return w.refused(err)
 	}
 	sent := Attempt{ID: id, Try: w.Execution.Op.Try, Since: w.now(), Zones: zones}
 	return s.SaveAndWait(ctx, sent, cloud.Pace(0), "stack CREATE_IN_PROGRESS")

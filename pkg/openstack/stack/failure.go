@@ -34,7 +34,8 @@ func (w *Worker) Failure(ctx context.Context, action string, st *cloud.Stack) *l
 		)
 	}
 	e := &lcm.Error{
-		Code: lcm.CodeUpstream, Title: "Stack " + action + " failed", Detail: detail, Hint: cloud.Hint(detail),
+		Code: lcm.CodeUpstream, Title: "Stack " + action + " failed", Detail: detail,
+		Hint: cmp.Or(imageHint(detail, w.Execution.Flavour), cloud.Hint(detail)),
 	}
 	if cloud.IsQuota(detail) {
 		e.Class = lcm.Quota

@@ -115,7 +115,7 @@ func (w *Worker) send(ctx context.Context, u step) error {
 		return lcm.Wait(200*time.Millisecond, "stack "+u.st.Name+" is busy; looking at it")
 	}
 	if err != nil {
-		return err
+		return w.refused(err)
 	}
 	return lcm.Wait(cloud.Pace(0), "stack UPDATE_IN_PROGRESS")
 }
