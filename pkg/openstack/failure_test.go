@@ -3,6 +3,7 @@ package openstack_test
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -90,7 +91,7 @@ func TestImageThatIsNowhere(t *testing.T) {
 		"in the top template": func(files fstest.MapFS) {
 			top := files["BaseHOT/default/top.yaml"]
 			head, _, _ := bytes.Cut(top.Data, []byte("VDU2:"))
-			top.Data = append(head, server...)
+			top.Data = slices.Concat(head, []byte(server))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
