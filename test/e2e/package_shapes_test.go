@@ -1,10 +1,8 @@
 package e2e_test
 
 import (
-	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,46 +16,27 @@ import (
 )
 
 // source is the files of a package by their paths.
-type source map[string]string
+type source stack.Source
 
 // sourceOf reads a package source.
 func sourceOf(t *testing.T, dir string) source {
 	t.Helper()
-	files := source{}
-	require.NoError(t, filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		raw, err := os.ReadFile(name)
-		rel, _ := filepath.Rel(dir, name)
-		files[rel] = string(raw)
-		return err
-	}))
-	return files
+	s, err := stack.ReadSource(dir)
+	require.NoError(t, err)
+	return source(s)
 }
 
 // edit replaces a text, which is in the file, in the flavour files if name has a *.
 func (s source) edit(t *testing.T, name, old, replacement string) {
 	t.Helper()
-	found := 0
-	for file, text := range s {
-		if ok, err := path.Match(name, file); ok && err == nil && strings.Contains(text, old) {
-			s[file] = strings.ReplaceAll(text, old, replacement)
-			found++
-		}
-	}
-	require.Positive(t, found, "%s has no %q", name, old)
+	require.NoError(t, stack.Source(s).Edit(name, old, replacement))
 }
 
 // archive builds the package.
 func (s source) archive(t *testing.T) string {
 	t.Helper()
-	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "package.zip")
-	for name, text := range s {
-		require.NoError(t, os.MkdirAll(filepath.Join(dir, path.Dir(name)), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
-	}
-	require.NoError(t, stack.BuildPackage(t.Context(), dir, file))
+	file := filepath.Join(t.TempDir(), "package.zip")
+	require.NoError(t, stack.Source(s).Build(t.Context(), file))
 	return file
 }
 
@@ -67,110 +46,6 @@ const (
 	flavourFile = "Definitions/plain_df_*.yaml"
 	plainID     = "7f9d0a2e-3c51-4b0e-9c6f-1f2b8d1f0a11"
 )
-
-// shapes are packages as users have them, each a change of the package plain.
-func shapes() map[string]func(*testing.T, source) {
-	return map[string]func(*testing.T, source){
-		"manifest beside the main file": func(t *testing.T, s source) {
-			t.Helper()
-			delete(s, metaFile)
-			s["plain_top.vnfd.yaml"] = strings.NewReplacer(
-				"- plain_types", "- Definitions/plain_types", "- plain_df", "- Definitions/plain_df",
-			).Replace(s[topFile])
-			delete(s, topFile)
-			s["plain_top.vnfd.mf"] = "metadata:\n  vnf_product_name: Plain VMs\n  vnf_provider_id: Gybe\n" +
-				"  vnf_package_version: 1.0\n  vnf_release_date_time: 2026-01-01T00:00:00Z\n\n" +
-				"Source: Scripts/notes.txt\nAlgorithm: SHA-256\nHash: 0\n"
-			s["Scripts/notes.txt"] = "nothing runs this"
-		},
-		"copies of the type files": func(t *testing.T, s source) {
-			t.Helper()
-			for _, name := range []string{"etsi_nfv_sol001_common_types.yaml", "etsi_nfv_sol001_vnfd_types.yaml"} {
-				s.edit(t, "Definitions/plain_*", "https://forge.etsi.org/rep/nfv/SOL001/raw/v2.6.1/"+name, name)
-				s["Definitions/"+name] = "tosca_definitions_version: tosca_simple_yaml_1_2\n"
-			}
-		},
-		"image, scripts and hashes": func(t *testing.T, s source) {
-			t.Helper()
-			s["Files/images/vm.img"] = "an image"
-			s["Scripts/run.py"], s["UserData/__init__.py"] = "pass\n", ""
-			s[metaFile] += "\nName: Files/images/vm.img\nContent-Type: application/x-iso9066-image\n\n" +
-				"Name: Scripts/run.py\nContent-Type: text/x-python\nAlgorithm: SHA-256\nHash: 0\n"
-			// One path from the file, the other one from the root of the package.
-			s.edit(t, flavourFile, "          checksum:\n            algorithm: sha-256\n            hash: "+
-				"932fcae93574e242dc3d772d5235061747dfe537668443a1f0567d893614b464\n", "")
-			s.edit(t, flavourFile, "      capabilities:\n", imageAt("../Files/images/vm.img"))
-			s.edit(t, flavourFile, "        flavour_description: plain virtual machines\n",
-				"        flavour_description: plain virtual machines\n      interfaces:\n        Vnflcm:\n"+
-					"          instantiate: []\n          instantiate_start: []\n          terminate: []\n"+
-					"      artifacts:\n        run:\n          type: tosca.artifacts.Implementation.Python\n"+
-					"          file: Scripts/run.py\n")
-		},
-		"names of the first version, plain values": func(t *testing.T, s source) {
-			t.Helper()
-			s.edit(t, "BaseHOT/groups/*", "VDU1, computeFlavourId", "VDU1, flavor")
-			s.edit(t, "BaseHOT/groups/*", "VDU1, vcImageId", "VDU1, image")
-			s.edit(t, "BaseHOT/default/*", "{ get_param: [ nfv, CP, VDU1_CP1, network ] }", "net0")
-			s.edit(t, "BaseHOT/default/nested/*", "    type: OS::Neutron::Port\n    properties:\n",
-				"    type: OS::Neutron::Port\n    properties:\n      port_security_enabled: false\n")
-		},
-		"shared address, floating address, server group": func(t *testing.T, s source) {
-			t.Helper()
-			for _, flavour := range []string{"default", "groups"} {
-				s.edit(t, "BaseHOT/"+flavour+"/plain.yaml", "outputs: {}", `  vip_CP:
-    type: OS::Neutron::Port
-    properties:
-      network: net0
-  vip_CP_floating_ip:
-    type: OS::Neutron::FloatingIP
-    properties:
-      floating_network: public
-      port_id: { get_resource: vip_CP }
-  apart:
-    type: OS::Nova::ServerGroup
-    properties:
-      policies: [ soft-anti-affinity ]
-outputs: {}`)
-				s.edit(t, "BaseHOT/"+flavour+"/plain.yaml", "VDU1_CP1, network ] }", "VDU1_CP1, network ] }\n"+
-					map[string]string{"default": "      ", "groups": "          "}[flavour]+
-					"vip: { get_attr: [ vip_CP, fixed_ips, 0, ip_address ] }\n"+
-					map[string]string{"default": "      ", "groups": "          "}[flavour]+
-					"hints: { group: { get_resource: apart } }")
-			}
-			s.edit(t, "BaseHOT/*/nested/*", "  net: { type: string }", "  net: { type: string }\n"+
-				"  vip: { type: string }\n  hints: { type: json }")
-			s.edit(t, "BaseHOT/*/nested/*", "      image: { get_param: image }",
-				"      image: { get_param: image }\n      scheduler_hints: { get_param: hints }")
-			s.edit(t, "BaseHOT/*/nested/*", "      network: { get_param: net }", "      network: { get_param: net }\n"+
-				"      allowed_address_pairs: [ { ip_address: { get_param: vip } } ]")
-		},
-		"defects of some operations": addDefects,
-	}
-}
-
-// imageAt is the beginning of a VDU's capabilities, with an image artifact before it.
-func imageAt(file string) string {
-	return "      artifacts:\n        sw_image:\n          type: tosca.artifacts.nfv.SwImage\n          file: " + file +
-		"\n      capabilities:\n"
-}
-
-// addDefects adds every defect that concerns only some operations.
-func addDefects(t *testing.T, s source) {
-	t.Helper()
-	s.edit(t, topFile, "  - plain_df_default.yaml\n  - plain_df_groups.yaml\n", "")
-	s.edit(t, flavourFile, "[ VDU1_CP1, virtual_link ]", "[ removed_CP, virtual_link ]")
-	s.edit(t, flavourFile, "          default_level: instantiation_level_1\n", "")
-	s.edit(t, flavourFile, "              step_deltas: [ delta_1 ]\n", "              step_deltas: [ delta_1 ]\n"+
-		"            other_scale: { name: other, description: other, max_scale_level: 1, step_deltas: [ lost ] }\n")
-	s.edit(t, flavourFile, "        flavour_description: plain virtual machines\n",
-		"        flavour_description: plain virtual machines\n      interfaces:\n        Vnflcm:\n"+
-			"          instantiate_end: { implementation: vendor-driver }\n"+
-			"          scale_end: { implementation: vendor-driver }\n"+
-			"      artifacts:\n        vendor-driver: { type: tosca.artifacts.Implementation.Python, "+
-			"file: ../../../vendor.py }\n")
-	s.edit(t, flavourFile, "      capabilities:\n", imageAt("https://images.invalid/vm.img"))
-	s["Definitions/draft_df.yaml"] = "substitution_mappings: [ not yet\n"
-}
 
 // onboardShape uploads a package whose VNFD has this id, and returns it.
 func (w *world) onboardShape(s source, id string, data sol.KeyValuePairs) *sol.VnfPkgInfo {
@@ -211,6 +86,7 @@ func TestPackagesOfEveryShapeWork(t *testing.T) {
 			vnfd, next := name+" / 1 (50%)", name+" / 2 (50%)"
 			w.onboardShape(s, vnfd, data)
 			s.edit(t, "Definitions/plain_types.yaml", `default: "1.0"`, `default: "2.0"`)
+			s.edit(t, flavourFile, "m1.tiny", "m1.small")
 			w.onboardShape(s, next, data)
 			for _, flavour := range []string{"default", "groups"} {
 				w.liveThrough(vnfd, next, flavour)
@@ -249,6 +125,9 @@ func (w *world) liveThrough(vnfd, next, flavour string) {
 	i, err := w.api.Instance(ctx, id)
 	require.NoError(w.t, err)
 	require.Equal(w.t, next, i.VnfdID)
+	for _, r := range i.InstantiatedVnfInfo.VnfcResourceInfo {
+		require.Equal(w.t, "m1.small", r.Metadata["flavor"])
+	}
 	do(sol.LcmOperationHeal, sol.HealVnfRequest{VnfcInstanceID: []string{i.InstantiatedVnfInfo.VnfcInfo[0].ID}}, 2)
 	w.completed(w.terminate(id))
 	w.gone()

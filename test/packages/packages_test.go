@@ -70,6 +70,64 @@ func TestRequirementsOfNodeTypesAreOptional(t *testing.T) {
 	require.Positive(t, checked)
 }
 
+// TestREADMENamesWhatExists: its tables say which package, shape and test cover what packages have.
+func TestREADMENamesWhatExists(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, tables, _ := strings.Cut(string(raw), "## What packages have")
+	shapes, err := os.ReadFile("../e2e/package_variants_test.go")
+	require.NoError(t, err)
+	tests := testsOf(t, "../..")
+	rows := 0
+	for line := range strings.Lines(tables) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+		if !strings.HasPrefix(line, "| ") || len(cells) < 2 || strings.HasPrefix(line, "| ---") {
+			continue
+		}
+		rows++
+		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[1], -1) {
+			_, here := os.Stat(m[1])
+			_, sample := os.Stat(filepath.Join("../../vnf-packages", m[1]))
+			require.True(t, here == nil || sample == nil, "no package %s: %s", m[1], line)
+		}
+		for _, m := range regexp.MustCompile(`"[^"]+"`).FindAllString(cells[1], -1) {
+			require.Contains(t, string(shapes), m+":", line)
+		}
+		for _, name := range regexp.MustCompile(`Test\w+`).FindAllString(line, -1) {
+			require.True(t, tests[name], "no test %s: %s", name, line)
+		}
+	}
+	require.Greater(t, rows, 30)
+	for _, m := range regexp.MustCompile(`(?m)^\t\t("[^"]+"): `).FindAllStringSubmatch(string(shapes), -1) {
+		require.Contains(t, tables, m[1], "the tables do not have the shape")
+	}
+}
+
+// testsOf are the names of all tests below a folder.
+func testsOf(t *testing.T, root string) map[string]bool {
+	t.Helper()
+	out := map[string]bool{}
+	declaration := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") {
+			return fs.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		raw, err := os.ReadFile(path)
+		for _, m := range declaration.FindAllStringSubmatch(string(raw), -1) {
+			out[m[1]] = true
+		}
+		return err
+	}))
+	return out
+}
+
 // wholeList matches a get_param of all addresses of a connection point; Tacker fills only single members of the list.
 var wholeList = regexp.MustCompile(`get_param: *\[ *nfv *, *CP *, *\w+ *, *fixed_ips *\]`)
 
