@@ -11,6 +11,8 @@ import (
 type levels struct {
 	*flavourReader
 	policy *policy // the policy InstantiationLevels
+	// lost are, by level, scaling aspects that are not declared and of which the level has steps.
+	lost map[string]string
 }
 
 // read reads the policy InstantiationLevels.
@@ -43,9 +45,20 @@ func (l *levels) scaleInfo(level pair) map[string]int {
 	for _, a := range level.value.get("scale_info").pairs() {
 		aspect := l.f.Aspect(a.key)
 		if aspect == nil {
-			l.add(a.fail(UnknownAspect, "declare it in the policy ScalingAspects",
+			e := a.fail(UnknownAspect, "declare it in the policy ScalingAspects, or remove it from the level",
 				"the instantiation level %q has the scaling aspect %q, which is not declared", clip(level.key),
-				clip(a.key)))
+				clip(a.key))
+			if !l.hasAspects(level) { // perhaps the missing one is meant
+				l.add(e)
+				continue
+			}
+			l.warn(e)
+			if n := l.resolve(l.t, a.value.get("scale_level")); n.text() != "0" {
+				if l.lost == nil {
+					l.lost = map[string]string{}
+				}
+				l.lost[level.key] = a.key
+			}
 			continue
 		}
 		n := a.value.get("scale_level")
@@ -59,6 +72,13 @@ func (l *levels) scaleInfo(level pair) map[string]int {
 		info[a.key] = l.number(l.resolve(l.t, n), "scale_level", 0, aspect.MaxScaleLevel)
 	}
 	return info
+}
+
+// hasAspects says whether a level has all scaling aspects of the flavour.
+func (l *levels) hasAspects(level pair) bool {
+	return !slices.ContainsFunc(l.f.Aspects, func(a vnfd.ScalingAspect) bool {
+		return !level.value.get("scale_info").get(a.ID).ok()
+	})
 }
 
 func (l *levels) defaultLevel(p policy) {
@@ -85,18 +105,31 @@ func (l *levels) byID(id string) *vnfd.InstantiationLevel {
 	return &l.f.Levels[i]
 }
 
-// check finds levels in a policy that InstantiationLevels does not have, and yields the others.
+// check warns of levels in a policy that InstantiationLevels does not have, and yields the others. No request can name
+// such a level.
 func (l *levels) check(p policy) []pair {
 	var known []pair
 	for _, entry := range p.property("levels").pairs() {
 		if l.byID(entry.key) == nil {
-			l.add(entry.fail(UnknownLevel, "declare it in the policy InstantiationLevels",
-				"the policy %s has the instantiation level %q, which is not declared", p.key, clip(entry.key)))
+			e := entry.fail(UnknownLevel, "declare it in the policy InstantiationLevels, or remove it",
+				"the policy %s has the instantiation level %q, which is not declared", p.key, clip(entry.key))
+			if l.hasLevels(p) {
+				l.warn(e)
+			} else { // perhaps a missing one is meant
+				l.add(e)
+			}
 			continue
 		}
 		known = append(known, entry)
 	}
 	return known
+}
+
+// hasLevels says whether a policy has all levels of the flavour, which has some.
+func (l *levels) hasLevels(p policy) bool {
+	return len(l.f.Levels) > 0 && !slices.ContainsFunc(l.f.Levels, func(lv vnfd.InstantiationLevel) bool {
+		return !p.property("levels").get(lv.ID).ok()
+	})
 }
 
 // counts reads the policies VduInstantiationLevels.
@@ -127,10 +160,13 @@ func (l *levels) derive() {
 	for i := range l.f.Levels {
 		level := &l.f.Levels[i]
 		added := map[string]int{}
+		if lost, ok := l.lost[level.ID]; ok && len(level.VDUs) == 0 {
+			l.unknownCounts(level.ID, lost, "is not declared")
+		}
 		for _, id := range slices.Sorted(maps.Keys(level.ScaleLevels)) {
 			a, n := l.f.Aspect(id), level.ScaleLevels[id]
 			if n > 0 && len(level.VDUs) == 0 && l.f.Warning(vnfd.UnknownDelta, id) != nil {
-				l.unknownCounts(level.ID, id)
+				l.unknownCounts(level.ID, id, "lacks a delta")
 			}
 			for _, step := range a.Steps[:min(n, len(a.Steps))] {
 				for vdu, count := range step {
@@ -155,12 +191,12 @@ func (l *levels) derive() {
 	}
 }
 
-// unknownCounts reports a level whose numbers of VNFCs depend on an aspect that lacks a delta.
-func (l *levels) unknownCounts(level, aspect string) {
+// unknownCounts reports a level whose numbers of VNFCs depend on an aspect that has a defect.
+func (l *levels) unknownCounts(level, aspect, defect string) {
 	e := l.policy.fail(
-		UnknownCounts, "add a policy VduInstantiationLevels with the level, or the missing delta",
-		"the numbers of VNFCs at the instantiation level %q of the flavour %q are not known: the scaling aspect %q "+
-			"lacks a delta", clip(level), l.f.ID, clip(aspect),
+		UnknownCounts, "add a policy VduInstantiationLevels with the level, or correct the scaling aspect",
+		"the numbers of VNFCs at the instantiation level %q of the flavour %q are not known: the scaling aspect %q %s",
+		clip(level), l.f.ID, clip(aspect), defect,
 	)
 	l.postpone(e, level, "INSTANTIATE", "CHANGE_FLAVOUR", "CHANGE_VNFPKG", "SCALE_TO_LEVEL")
 }

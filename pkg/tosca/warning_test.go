@@ -82,6 +82,31 @@ func TestDefectsOfSomeOperationsAreWarnings(t *testing.T) {
 			},
 			nil,
 		},
+		"a level with one more aspect": {
+			"one: {scale_info: {aspect: {scale_level: 0}}}", "one: {scale_info: {aspect: {scale_level: 0}, gone: " +
+				"{scale_level: 1}}}",
+			vnfd.Warning{
+				Code:     "unknown_scaling_aspect",
+				Location: "vnfd.yaml#/topology_template/policies/3/levels/properties/levels/one/scale_info/gone",
+				Text: `vnfd.yaml:59: the instantiation level "one" has the scaling aspect "gone", which is not ` +
+					`declared`,
+			},
+			func(t *testing.T, f *vnfd.Flavour) {
+				t.Helper()
+				require.Equal(t, map[string]int{"aspect": 0}, f.Level("one").ScaleLevels)
+				require.Equal(t, map[string]int{"vdu": 1}, f.Level("one").VDUs)
+			},
+		},
+		"numbers of one more level": {
+			"{levels: {one: {number_of_instances: 1}", "{levels: {gone: {number_of_instances: 1}, one: " +
+				"{number_of_instances: 1}",
+			vnfd.Warning{
+				Code:     "unknown_instantiation_level",
+				Location: "vnfd.yaml#/topology_template/policies/4/vdulevels/properties/levels/gone",
+				Text:     `vnfd.yaml:62: the policy vdulevels has the instantiation level "gone", which is not declared`,
+			},
+			func(t *testing.T, f *vnfd.Flavour) { t.Helper(); require.Nil(t, f.Level("gone")) },
+		},
 		"a script on the network": {
 			"file: run.py", "file: 'http://ann:s3cret@10.0.0.1/run.py'",
 			vnfd.Warning{
@@ -196,6 +221,15 @@ func TestLevelsThatNeedAMissingDeltaHaveNoNumbers(t *testing.T) {
 	require.NotNil(t, f.Warning(vnfd.UnknownCounts, "two"))
 	require.Contains(t, f.Warning(vnfd.UnknownCounts, "two").Text, `instantiation level "two" of the flavour "f"`)
 	require.Nil(t, f.Warning(vnfd.UnknownCounts, "one"), "it needs no step")
+
+	// So for a level that depends on an aspect which is not declared, with steps of it.
+	text = broken(t, "one: {scale_info: {aspect: {scale_level: 0}}}",
+		"one: {scale_info: {aspect: {scale_level: 0}, gone: {scale_level: 1}}}")
+	text = strings.Replace(text, "tosca.policies.nfv.VduInstantiationLevels", "tosca.policies.nfv.VnfIndicator", 1)
+	f, _ = flavour(t, text)
+	require.Contains(t, f.Warning(vnfd.UnknownCounts, "one").Text, `the scaling aspect "gone" is not declared`)
+	f, _ = flavour(t, strings.Replace(text, "gone: {scale_level: 1}", "gone: {scale_level: 0}", 1))
+	require.Nil(t, f.Warning(vnfd.UnknownCounts, "one"))
 }
 
 // another is a flavour file of the small VNFD.

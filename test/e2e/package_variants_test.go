@@ -114,7 +114,8 @@ func nestGroup(t *testing.T, s source) {
 		"      flavor: { get_param: [ nfv, VDU, VDU1, computeFlavourId ] }\n" +
 		"      image: { get_param: [ nfv, VDU, VDU1, vcImageId ] }\n" +
 		"      net: { get_param: [ nfv, CP, VDU1_CP1, network ] }\n\noutputs" + tail
-	s["BaseHOT/groups/nested/part.yaml"] = "heat_template_version: 2013-05-23\nparameters:\n  size: { type: number }\n" +
+	s["BaseHOT/groups/nested/part.yaml"] = "heat_template_version: 2013-05-23\nparameters:\n" +
+		"  size: { type: number }\n" +
 		"  flavor: { type: string }\n  image: { type: string }\n  net: { type: string }\nresources:\n  VDU1_scale:\n" +
 		strings.NewReplacer("[ nfv, VDU, VDU1, desired_capacity ]", "size",
 			"[ nfv, VDU, VDU1, computeFlavourId ]", "flavor", "[ nfv, VDU, VDU1, vcImageId ]", "image",

@@ -172,12 +172,11 @@ func TestHealAfterAnotherVnfdID(t *testing.T) {
 	w := start(t, 1)
 	next := w.plainVariant("with an image", func(s stack.Source) {
 		s["Files/images/vm.img"] = "an image of the package"
-		w.edit(s, "Definitions/plain_df_*.yaml", "          checksum:\n            algorithm: sha-256\n            hash: "+
+		const flavours = "Definitions/plain_df_*.yaml"
+		w.edit(s, flavours, "          checksum:\n            algorithm: sha-256\n            hash: "+
 			"932fcae93574e242dc3d772d5235061747dfe537668443a1f0567d893614b464\n", "")
-		w.edit(s, "Definitions/plain_df_*.yaml", "      capabilities:\n", "      artifacts:\n        sw_image:\n"+
-			"          type: tosca.artifacts.nfv.SwImage\n          file: ../Files/images/vm.img\n      capabilities:\n")
-		w.edit(s, "Definitions/plain_df_*.yaml", "min_disk: 0 GB", "min_disk: 1 GB")
-		w.edit(s, "Definitions/plain_df_*.yaml", "size: 12 GB", "size: 1 GB")
+		w.edit(s, flavours, "      capabilities:\n", "      artifacts:\n        sw_image:\n          type: "+
+			"tosca.artifacts.nfv.SwImage\n          file: ../Files/images/vm.img\n      capabilities:\n")
 	})
 	id := w.up(w.vnfd("plain"), w.plainOf("default"))
 	before := machines(w.instance(id))
@@ -218,9 +217,9 @@ func TestPortsWaitForTheSubnetOfANewNetwork(t *testing.T) {
 			for _, flavour := range []string{"default", "groups"} {
 				w.edit(s, "BaseHOT/"+flavour+"/plain.yaml", "{ get_param: [ nfv, CP, VDU1_CP1, network ] }",
 					"{ get_resource: "+name+" }")
-				w.edit(s, "BaseHOT/"+flavour+"/plain.yaml", "outputs: {}", "  "+name+":\n    type: OS::Neutron::Net\n  "+
-					name+"_subnet:\n    type: OS::Neutron::Subnet\n    properties:\n      network: { get_resource: "+name+
-					" }\n      cidr: "+cidr+"\n")
+				w.edit(s, "BaseHOT/"+flavour+"/plain.yaml", "outputs: {}", "  "+name+":\n"+
+					"    type: OS::Neutron::Net\n  "+name+"_subnet:\n    type: OS::Neutron::Subnet\n    properties:\n"+
+					"      network: { get_resource: "+name+" }\n      cidr: "+cidr+"\n")
 			}
 		})
 	}
