@@ -35,6 +35,11 @@ func TestAnswers(t *testing.T) {
 			body:  `{"explanation": "The server could not comply.", "code": 400, "error": {"message": "Property error: : resources.VDU1.properties.image: : Error validating value 'x': No images matching {'name': 'x'}.", "traceback": null, "type": "StackValidationFailed"}, "title": "Bad Request"}`,
 			words: "No images matching {'name': 'x'}.", hint: "upload the image",
 		},
+		"heat finds two images": {
+			status: 400, class: lcm.Permanent, code: lcm.CodeUpstream, title: "VIM refused the request",
+			body:  `{"explanation": "The server could not comply.", "code": 400, "error": {"message": "Property error: : resources.VDU1.properties.image: : Error validating value 'x': No images unique match found for {'name': 'x'}.", "traceback": null, "type": "StackValidationFailed"}, "title": "Bad Request"}`,
+			words: "No images unique match found", hint: "several images that the project sees have this name",
+		},
 		"nova quota": {
 			status: 403, class: lcm.Quota, code: lcm.CodeUpstream, title: "VIM quota exceeded",
 			body: `{"forbidden": {"code": 403, "message": "Quota exceeded for cores: Requested 4, but already used 20 of 20 cores"}}`, words: "Quota exceeded for cores", hint: "quota",

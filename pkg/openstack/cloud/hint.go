@@ -20,7 +20,12 @@ var hints = []struct {
 		"create the flavour in the VIM, or name another one in additionalParams.nfv",
 	},
 	{
-		regexp.MustCompile(`(?i)image.{0,120}(could not|cannot|can't) be found|image .{0,80}not found|no images? (matching|found)|multiple image matches`),
+		regexp.MustCompile(`(?i)no images? unique match|multiple image matches`),
+		"several images that the project sees have this name, perhaps one that a package has brought: delete or " +
+			"rename the others, or give the id of one in additionalParams.nfv",
+	},
+	{
+		regexp.MustCompile(`(?i)image.{0,120}(could not|cannot|can't) be found|image .{0,80}not found|no images? (matching|found)`),
 		"upload the image to the VIM under the name that the VNFD has, or carry it in the package",
 	},
 	{

@@ -175,6 +175,7 @@ func TestHealAfterAnotherVnfdID(t *testing.T) {
 		const flavours = "Definitions/plain_df_*.yaml"
 		w.edit(s, flavours, "          checksum:\n            algorithm: sha-256\n            hash: "+
 			"932fcae93574e242dc3d772d5235061747dfe537668443a1f0567d893614b464\n", "")
+		w.edit(s, flavours, "name: cirros-0.5.2-x86_64-disk", "name: of-the-package") // names in the VIM are unique
 		w.edit(s, flavours, "      capabilities:\n", "      artifacts:\n        sw_image:\n          type: "+
 			"tosca.artifacts.nfv.SwImage\n          file: ../Files/images/vm.img\n      capabilities:\n")
 	})
