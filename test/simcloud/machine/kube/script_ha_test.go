@@ -107,6 +107,18 @@ func (l *lab) ok(id, cmd string) string {
 	return out
 }
 
+// reads repeats a command that changes nothing until it succeeds: a balancer whose health check is late can cut a
+// connection.
+func (l *lab) reads(id, cmd string) (out string) {
+	l.Helper()
+	require.Eventually(l, func() bool {
+		var st int
+		out, st = l.sh(id, cmd, nil)
+		return st == 0
+	}, time.Minute, 50*time.Millisecond, "%s on %s", cmd, id)
+	return out
+}
+
 // install uploads the script of the sample package with its library.
 func (l *lab) install(id string) {
 	l.Helper()
