@@ -50,6 +50,10 @@ case ${1-} in
     GYBE_LAB_KUBEBOX=$(kubebox) GYBE_LAB_ANY_KUBERNETES=1
     export GYBE_LAB_KUBEBOX GYBE_LAB_ANY_KUBERNETES
     folder=$(realpath "$2")
+    if [ ! -d "$folder/package" ]; then
+      echo "lab: $folder has no folder package; README.md says how it must look" >&2
+      exit 2
+    fi
     shift 2
     up
     GYBE_K8S_SAMPLE=$folder tests -timeout 90m -run '^TestSample$' "$@"
