@@ -56,6 +56,17 @@ func (w *world) flavours(id, vdu string) []string {
 	return out
 }
 
+// images are the images of the servers of an instance.
+func (w *world) images(id string) map[string]string {
+	w.t.Helper()
+	out := map[string]string{}
+	for _, m := range machines(w.instance(id)) {
+		server := w.cloud.get(w.t, w.cloud.nova, "servers/"+m.server, "server")
+		out[m.server], _ = server["image"].(map[string]any)["id"].(string)
+	}
+	return out
+}
+
 // addresses are the addresses of the servers of a VDU, sorted.
 func (w *world) addresses(id, vdu string) []string {
 	w.t.Helper()
@@ -180,32 +191,22 @@ func TestHealAfterAnotherVnfdID(t *testing.T) {
 			"tosca.artifacts.nfv.SwImage\n          file: ../Files/images/vm.img\n      capabilities:\n")
 	})
 	id := w.up(w.vnfd("plain"), w.plainOf("default"))
-	before := machines(w.instance(id))
-	images := func() map[string]string {
-		out := map[string]string{}
-		for _, m := range machines(w.instance(id)) {
-			server := w.cloud.get(t, w.cloud.nova, "servers/"+m.server, "server")
-			out[m.vnfc], _ = server["image"].(map[string]any)["id"].(string)
-		}
-		return out
-	}
-	old := images()
+	before := w.images(id)
 	w.run(id, sol.LcmOperationModifyInfo, map[string]any{"vnfdId": next})
-	require.Equal(t, old, images())
+	require.Equal(t, before, w.images(id))
 
-	healed := of(w.instance(id), "VDU1")[0].vnfc
+	healed := of(w.instance(id), "VDU1")[0]
 	w.run(id, sol.LcmOperationHeal, sol.HealVnfRequest{
-		VnfcInstanceID: []string{healed}, AdditionalParams: userData(),
+		VnfcInstanceID: []string{healed.vnfc}, AdditionalParams: userData(),
 	})
 	packaged, err := list(t.Context(), w.cloud.glance, "images?tag="+id, "images")
 	require.NoError(t, err)
 	require.Len(t, packaged, 1)
-	want := maps.Clone(old)
-	want[healed] = packaged[0].text("id")
-	require.Equal(t, want, images())
-	for _, m := range machines(w.instance(id)) {
-		require.Equal(t, m.vnfc == healed, m.server != before[m.vnfc].server, "%s", m.vnfc)
-	}
+	want := maps.Clone(before)
+	delete(want, healed.server)
+	want[of(w.instance(id), "VDU1")[0].server] = packaged[0].text("id")
+	require.Equal(t, want, w.images(id))
+	w.servers(id, "ACTIVE")
 	w.down(id)
 }
 
