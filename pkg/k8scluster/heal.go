@@ -10,9 +10,9 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// healStart takes the nodes that a heal replaces out of the cluster: workers that still work are drained, the etcd
-// members of masters are removed. When no master stays, the cluster is lost with its masters and healEnd builds a new
-// one.
+// healStart takes the nodes that a heal replaces out of the cluster: workers that still work are drained, masters leave
+// the load balancers that would go on using them, and their etcd members are removed. When no master stays, the cluster
+// is lost with its masters and healEnd builds a new one.
 func (d *Driver) healStart(ctx context.Context, w *lcm.Execution) error {
 	op, err := d.begin(ctx, w, nil, w.Op.Scope.VNFCs)
 	if err != nil {
@@ -24,6 +24,9 @@ func (d *Driver) healStart(ctx context.Context, w *lcm.Execution) error {
 	}
 	masters, _ := pick(op.t.masters, w.Op.Scope.VNFCs)
 	workers, _ := pick(op.t.workers, w.Op.Scope.VNFCs)
+	if err := op.detach(ctx, w.Op.Scope.VNFCs); err != nil {
+		return err
+	}
 	return op.cluster.withAPI(ctx, func(api *kubernetes.Client) error {
 		if op.nfs.among(w.Op.Scope.VNFCs) {
 			if err := op.nfs.release(ctx, api); err != nil {

@@ -13,6 +13,7 @@ const (
 	titleJoin    = "join node"
 	titleInstall = "install node" // what a legacy script does in one run
 	titleRefresh = "refresh node"
+	titleDetach  = "detach leaving masters"
 	titleUpgrade = "upgrade node"
 	titleNetwork = "upgrade network"
 )
@@ -30,6 +31,9 @@ type Installer interface {
 	Join(ctx context.Context, n node) error
 	// Refresh tells a node, inside the step s, which nodes there are now.
 	Refresh(ctx context.Context, s *lcm.Step, n node) error
+	// Detach takes masters that will leave the cluster, inside the step s, out of a master's load balancer. It is used
+	// only with the trait detaches.
+	Detach(ctx context.Context, s *lcm.Step, n node) error
 	// Upgrade brings a node that is drained, inside the step s, to another version of Kubernetes.
 	Upgrade(ctx context.Context, s *lcm.Step, n node, to version) error
 	// UpgradeNetwork brings the pods' network to the version that is wanted now, through a master. It does nothing when
@@ -45,6 +49,9 @@ type Installer interface {
 type traits struct {
 	// mastersFirst says that no worker may be installed before all masters have joined.
 	mastersFirst bool
+	// detaches says that load balancers go on sending requests to a master that no longer belongs to etcd, whose API
+	// server accepts connections and does not answer: it has to be taken out of them before.
+	detaches bool
 	// namesEndpoint says that the API server's certificate contains the endpoint's external address.
 	namesEndpoint bool
 	// upgrades says that nodes can be brought to another version of Kubernetes.

@@ -22,6 +22,7 @@ const (
 	phaseJoin    = "join"
 	phaseTokens  = "tokens"
 	phaseRefresh = "refresh"
+	phaseDetach  = "detach" // no script's: of the runner of legacy scripts
 	phaseUpgrade = "upgrade"
 	phaseNetwork = "network"
 )

@@ -58,7 +58,7 @@ func (l *legacy) checkNames() error {
 }
 
 // Traits implements Installer.
-func (*legacy) Traits() traits { return traits{mastersFirst: true} }
+func (*legacy) Traits() traits { return traits{mastersFirst: true, detaches: true} }
 
 // Prepare implements Installer: the script does everything in one run.
 func (*legacy) Prepare(context.Context, node) error { return nil }
@@ -75,9 +75,19 @@ func (l *legacy) Join(ctx context.Context, n node) error {
 	return l.step(ctx, title, phaseJoin, n)
 }
 
-// Refresh implements Installer. It does not run the package's script, so it can be done agal.
+// Refresh implements Installer.
 func (l *legacy) Refresh(ctx context.Context, s *lcm.Step, n node) error {
-	r := l.nodeRun(titleRefresh, phaseRefresh, n, s)
+	return l.again(ctx, s, titleRefresh, phaseRefresh, n)
+}
+
+// Detach implements Installer: such scripts let HAProxy look at the API servers' ports only.
+func (l *legacy) Detach(ctx context.Context, s *lcm.Step, n node) error {
+	return l.again(ctx, s, titleDetach, phaseDetach, n)
+}
+
+// again does work inside a step that does not run the package's script, so that it can be done again.
+func (l *legacy) again(ctx context.Context, s *lcm.Step, title, phase string, n node) error {
+	r := l.nodeRun(title, phase, n, s)
 	r.once = false
 	return r.follow(ctx)
 }

@@ -160,13 +160,33 @@ func (op *operation) joinMasters(ctx context.Context, masters []node) error {
 // refresh brings the hosts files, and the masters' load balancers, up to date with the nodes that there are. A node
 // that has failed is left out: it needs a heal of its own, and must not prevent a heal or a scaling of the others.
 func (op *operation) refresh(ctx context.Context, nodes []node) error {
+	return op.onEach(ctx, titleRefresh, nodes, op.Refresh)
+}
+
+// detach takes the masters of VNFCs, which will leave, out of the load balancers of those that stay, where that has to
+// be done.
+func (op *operation) detach(ctx context.Context, vnfcs []string) error {
+	leaving, stay := pick(op.t.masters, vnfcs)
+	if len(leaving) == 0 || !op.Traits().detaches {
+		return nil
+	}
+	all := op.t.masters
+	defer func() { op.t.masters = all }()
+	op.t.masters = stay
+	return op.onEach(ctx, titleDetach, stay, op.Detach)
+}
+
+// onEach does work on nodes at the same time, a step on each, and leaves out nodes that have failed.
+func (op *operation) onEach(
+	ctx context.Context, title string, nodes []node, work func(context.Context, *lcm.Step, node) error,
+) error {
 	return lcm.Each(ctx, op.o.Parallel, nodes, func(ctx context.Context, n node) error {
-		return op.w.Step(ctx, titleRefresh, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
+		return op.w.Step(ctx, title, n.vnfc, func(ctx context.Context, s *lcm.Step) error {
 			if why := op.cluster.unreachable(ctx, n); why != "" {
 				s.Detail(n.String() + " is left out, it has failed: " + why)
 				return nil
 			}
-			return op.Refresh(ctx, s, n)
+			return work(ctx, s, n)
 		})
 	})
 }

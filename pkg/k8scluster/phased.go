@@ -54,6 +54,9 @@ func (p *phased) Join(ctx context.Context, n node) error {
 	return p.step(ctx, titleJoin, phaseJoin, n)
 }
 
+// Detach implements Installer: there is nothing to do, because HAProxy asks the API servers whether they are ready.
+func (*phased) Detach(context.Context, *lcm.Step, node) error { return nil }
+
 // Refresh implements Installer.
 func (p *phased) Refresh(ctx context.Context, s *lcm.Step, n node) error {
 	return p.phaseRun(titleRefresh, phaseRefresh, n, s, "").follow(ctx)

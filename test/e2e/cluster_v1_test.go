@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -218,6 +219,11 @@ func TestClusterOfAnOlderScriptLivesItsWholeLife(t *testing.T) {
 				fleet.PowerOff(dead)
 				w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": []string{master}}))
 				w.balancedOlder(fleet, id, w.members(id, masters, 2))
+				_, master = w.machineOf(id, "masterNode", 0) // works
+				op := w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": []string{master}})
+				w.completed(op)
+				w.detached(op, masters-1)
+				w.balancedOlder(fleet, id, w.members(id, masters, 2))
 			}
 			w.completed(w.task(id, sol.LcmOperationHeal, v1Params(t, "heal_cluster")))
 			w.members(id, masters, 2)
@@ -225,6 +231,29 @@ func TestClusterOfAnOlderScriptLivesItsWholeLife(t *testing.T) {
 			w.gone()
 		})
 	}
+}
+
+// detached checks that the masters that stayed in a heal had the other one taken out of their HAProxy before its member
+// of etcd was removed: its API server accepts connections then, and does not answer.
+func (w *world) detached(op string, stayed int) {
+	w.t.Helper()
+	found := 0
+	var last, removed time.Time
+	for _, s := range w.progress(op).Steps {
+		switch s.Name {
+		case "detach leaving masters":
+			found++
+			if s.Finished.After(last) {
+				last = s.Finished
+			}
+		case "remove etcd member":
+			removed = s.Started
+		}
+	}
+	require.Equal(w.t, stayed, found, "masters whose HAProxy was changed")
+	require.False(
+		w.t, removed.Before(last), "the member was removed at %s, the last HAProxy changed at %s", removed, last,
+	)
 }
 
 // balancedOlder checks that every master's HAProxy knows the masters that there are, and no others.

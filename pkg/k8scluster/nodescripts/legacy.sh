@@ -4,7 +4,7 @@
 # Runs a legacy installation script, as packages for older VNFMs have it: it does all the work of a node in one run, as the user who logs in,
 # from /tmp/install_k8s_cluster.sh.
 #
-#   GYBE_PHASE     init (first master), join, or refresh: nodes have come or gone
+#   GYBE_PHASE     init (first master), join, refresh: nodes have come or gone, or detach: other masters will go
 #   GYBE_RUN       names this run; a run that was cut off is not started again
 #   GYBE_TRY       how often the script has been tried on this machine
 #   NODE_NAME, CLUSTER_HOSTS ("address name,…"), MASTERS, WORKER, CLUSTER_IP, POD_CIDR, SERVICE_CIDR, EXPORTS (lines of name=value)
@@ -119,5 +119,6 @@ refresh)
   write_hosts
   if [ -z "$WORKER" ]; then balance; fi
   ;;
-*) die "GYBE_PHASE is ${GYBE_PHASE:-not set}, not init, join or refresh" ;;
+detach) balance ;;
+*) die "GYBE_PHASE is ${GYBE_PHASE:-not set}, not init, join, refresh or detach" ;;
 esac
