@@ -62,6 +62,10 @@ func (a *API) Mount(f *frame.Frame) {
 			Query: []string{}, Role: lcm.RoleOperator,
 		},
 		{
+			Method: http.MethodPost, Path: "/adoptions", Handle: a.adopt, Consumes: frame.JSON, Produces: frame.JSON,
+			Query: []string{},
+		},
+		{
 			Method: http.MethodGet, Path: "/vnf_instances/{vnfInstanceId}/leftovers", Handle: a.leftovers,
 			Produces: frame.JSON, Query: []string{},
 		},

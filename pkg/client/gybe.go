@@ -175,3 +175,10 @@ func (c *Client) Ready(ctx context.Context) error {
 	_, err := c.call(ctx, request{method: http.MethodGet, path: "/readyz"}, nil)
 	return err
 }
+
+// Adopt takes over a VNF instance of another VNFM; with DryRun it only says what would be adopted, and what prevents it.
+func (c *Client) Adopt(ctx context.Context, req gybeapi.AdoptionRequest) (*gybeapi.AdoptionPlan, error) {
+	var out gybeapi.AdoptionPlan
+	_, err := c.call(ctx, request{method: http.MethodPost, path: "/gybe/v1/adoptions", body: req}, &out)
+	return &out, err
+}

@@ -139,4 +139,5 @@ func (i *Instance) Release() {
 	}
 	i.Instantiated, i.Inventory, i.VimConnections, i.SSHKey = nil, nil, nil, nil
 	i.HoldsResources, i.Unobserved, i.Params, i.Assets, i.Assembled = false, "", "", nil, nil
+	i.PrimaryResource = ""
 }

@@ -61,6 +61,9 @@ type Instance struct {
 	// HoldsResources says that the VIM may hold resources of the instance: set before an instantiation makes
 	// the first of them, cleared only when everything is seen to be gone. Such an instance cannot be deleted.
 	HoldsResources bool
+	// PrimaryResource is the name of the instance's primary resource in the VIM (of OpenStack: the stack) if another
+	// VNFM has given it; "" is the name that the infra driver gives, and while there are no resources.
+	PrimaryResource string `json:",omitempty"`
 	// Unobserved is the id of the operation that ended without an inventory, "" when there is none: Instantiated and
 	// Inventory may be out of date. The next admission that depends on them repeats the inventory.
 	Unobserved string
@@ -113,8 +116,7 @@ type Resource struct {
 	// Host and Zone are those of a server; the host is only told to administrators of the VIM.
 	Host string `json:"host,omitempty"`
 	Zone string `json:"zone,omitempty"`
-	// Status is the VIM's own word, e.g. ACTIVE, ERROR or in-use; NOT_FOUND when it names the resource and does not
-	// have it.
+	// Status is the VIM's own word, e.g. ACTIVE, ERROR or in-use, or StatusNotFound.
 	Status string `json:"status,omitempty"`
 	// Flavour and Image are what a server, or the image a volume, was made from, as the VIM has them.
 	Flavour string `json:"flavour,omitempty"`
@@ -124,6 +126,9 @@ type Resource struct {
 	Device  string    `json:"device,omitempty"`
 	Created time.Time `json:"created,omitzero"`
 }
+
+// StatusNotFound is the status of a resource that a VIM names and does not have.
+const StatusNotFound = "NOT_FOUND"
 
 // Address is an IP address of a resource.
 type Address struct {

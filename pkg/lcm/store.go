@@ -21,6 +21,9 @@ type Stores interface {
 type Records interface {
 	// InsertInstance stores a new instance, with its outbox message.
 	InsertInstance(ctx context.Context, i *Instance, m []Message) error
+	// AdoptInstance stores an instance that another VNFM has managed, with the VIM that it is, the keys of its machines
+	// and its outbox message. CodeConflict when an instance has its id.
+	AdoptInstance(ctx context.Context, a Adoption) error
 	// Instance returns CodeNotFound when there is none.
 	Instance(ctx context.Context, id string) (*Instance, error)
 	// Instances lists in order of id.

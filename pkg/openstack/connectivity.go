@@ -129,7 +129,7 @@ func unusedConfigs(g desired, cp sol.VnfExtCpData, instances int, at string) []l
 	var bad []lcm.InvalidParam
 	for _, key := range slices.Sorted(maps.Keys(cp.CpConfig)) {
 		c := cp.CpConfig[key]
-		if used[key] || userdata.IsNull(c) {
+		if used[key] || lcm.IsNull(c) {
 			continue
 		}
 		bad = append(bad, lcm.InvalidParam{
@@ -156,7 +156,7 @@ func splitConfigs(
 	}
 	var bad []lcm.InvalidParam
 	for _, shared := range slices.Sorted(maps.Keys(sharing)) {
-		if slices.Contains(userdata.KeysOf(given, cp.CpdID), shared) {
+		if slices.Contains(lcm.KeysOf(given, cp.CpdID), shared) {
 			continue
 		}
 		added, stay := "", false

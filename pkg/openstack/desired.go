@@ -164,7 +164,7 @@ func (d *Driver) desiredOf(s *part) (desired, error) {
 	}
 	g.class, g.own = after.class, after.own
 	before := g.ext
-	g.ext = userdata.MergeLinks(before, req.ExtVirtualLinks)
+	g.ext = lcm.MergeLinks(before, req.ExtVirtualLinks)
 	g.managed = userdata.MergeManaged(g.managed, req.ExtManagedVirtualLinks)
 	to, _ := origins(w)
 	if to.Flavour != g.flavour {

@@ -139,7 +139,7 @@ func TestLinksAreMerged(t *testing.T) {
 			t.Parallel()
 			before, err := json.Marshal(current)
 			require.NoError(t, err)
-			got := userdata.MergeLinks(current, tt.given)
+			got := lcm.MergeLinks(current, tt.given)
 			for i := range got {
 				require.Equal(t, tt.want[i].ID, got[i].ID)
 				require.Equal(t, tt.want[i].ResourceID, got[i].ResourceID)

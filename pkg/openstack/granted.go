@@ -22,7 +22,7 @@ func (s *part) addGranted(req *connections) {
 		ext, managed = s.links(ext), s.managed(managed)
 	}
 	if len(ext) > 0 {
-		req.ExtVirtualLinks = userdata.MergeLinks(req.ExtVirtualLinks, ext)
+		req.ExtVirtualLinks = lcm.MergeLinks(req.ExtVirtualLinks, ext)
 	}
 	req.ExtManagedVirtualLinks = userdata.MergeManaged(req.ExtManagedVirtualLinks, managed)
 }

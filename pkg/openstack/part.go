@@ -35,7 +35,7 @@ type part struct {
 func partsOf(w *lcm.Execution) []part {
 	var out []part
 	for n, key := range usedVims(w) {
-		s := part{key: key, stack: stack.Name(w.Instance.ID), w: w, whole: w}
+		s := part{key: key, stack: stack.NameOf(w.Instance), w: w, whole: w}
 		if n > 0 {
 			s.vim = key
 			s.stack += "-" + plainKey(key)

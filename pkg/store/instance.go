@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
@@ -14,6 +16,40 @@ var insertInstance = instances.insert("fingerprint", "project")
 
 // InsertInstance implements lcm.Records.
 func (s *Records) InsertInstance(ctx context.Context, i *lcm.Instance, m []lcm.Message) error {
+	return s.insertInstance(ctx, i, m, func(*pgx.Batch) {})
+}
+
+// AdoptInstance implements lcm.Records.
+func (s *Records) AdoptInstance(ctx context.Context, a lcm.Adoption) error {
+	var vim encoded
+	if a.Vim != nil {
+		a.Vim.Default = false
+		var err error
+		if vim, err = vims.encode(s.Store, a.Vim, vims.every); err != nil {
+			return err
+		}
+	}
+	err := s.insertInstance(ctx, a.Instance, a.Messages, func(b *pgx.Batch) {
+		if a.Vim != nil {
+			queueVim(b, a.Vim, vim)
+		}
+		for _, vnfc := range slices.Sorted(maps.Keys(a.HostKeys)) {
+			k := a.HostKeys[vnfc]
+			b.Queue(
+				`INSERT INTO ssh_host_key (vnfc_id, algorithm, key, source) VALUES ($1, $2, $3, 'adoption')
+				ON CONFLICT (vnfc_id) DO UPDATE SET algorithm = EXCLUDED.algorithm, key = EXCLUDED.key`,
+				hostKeyName(a.Instance.ID, vnfc), k.Type, k.Key,
+			)
+		}
+	})
+	if violates(err, "vnf_instance_pkey") { // in this project or another one
+		return lcm.Errorf(lcm.CodeConflict, "a VNF instance with the id %s exists", a.Instance.ID)
+	}
+	return err
+}
+
+// insertInstance stores an instance and what more queues, in one transaction.
+func (s *Records) insertInstance(ctx context.Context, i *lcm.Instance, m []lcm.Message, more func(*pgx.Batch)) error {
 	r, err := instances.encode(s.Store, i, instances.every)
 	if err != nil {
 		return err
@@ -29,6 +65,7 @@ func (s *Records) InsertInstance(ctx context.Context, i *lcm.Instance, m []lcm.M
 		s.queueQuota(b, s.project, quotaInstances, 1, s.quotaOf(s.project).Instances)
 		s.queueRequestKey(ctx, b, i.ID)
 		b.Queue(insertInstance, instances.inserts(r, r.fingerprint, s.project)...)
+		more(b)
 		s.queueEvent(b, KindInstanceCreated, i.ID, "", stateBody(string(i.State)))
 		queueMessages(b, sent)
 	})

@@ -49,6 +49,7 @@ var instances = table[lcm.Instance]{
 		),
 		document("vim_assets", func(i *lcm.Instance) **lcm.VimAssets { return &i.Assets }, large, optional),
 		sealedDocument("assembled", func(i *lcm.Instance) **lcm.AssembledStack { return &i.Assembled }, optional),
+		maybeText("primary_resource", func(i *lcm.Instance) *string { return &i.PrimaryResource }, optional),
 		attributes, // after the plain columns
 		renderedJSON("rendered_brief", render.InstanceBrief),
 		renderedJSON("rendered_details", render.InstanceDetails, sealed),

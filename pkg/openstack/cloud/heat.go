@@ -105,6 +105,26 @@ func (c heatAPI) StackParameters(ctx context.Context, s *Stack) (map[string]any,
 	return out.Stack.Parameters, created, err
 }
 
+// StackTemplate returns the template of a stack.
+func (c heatAPI) StackTemplate(ctx context.Context, s *Stack) (map[string]any, error) {
+	var out map[string]any
+	err := c.Do(ctx, Call{
+		What: "read the template of stack " + s.Name, Service: Heat, Method: http.MethodGet, Path: s.path() + "/template",
+		Out: &out,
+	})
+	return out, err
+}
+
+// StackFiles returns the nested templates and other files of a stack, by the names that its templates have for them.
+func (c heatAPI) StackFiles(ctx context.Context, s *Stack) (map[string]string, error) {
+	var out map[string]string
+	err := c.Do(ctx, Call{
+		What: "read the files of stack " + s.Name, Service: Heat, Method: http.MethodGet, Path: s.path() + "/files",
+		Out: &out,
+	})
+	return out, err
+}
+
 // readStack reads a stack without its outputs, which Heat would resolve for every call.
 func (c heatAPI) readStack(ctx context.Context, s Stack, out any) error {
 	return c.Do(ctx, Call{

@@ -35,7 +35,7 @@ func (r Record) Lost() Record {
 	}
 	resources := slices.Clone(r.Resources)
 	for i := range resources {
-		resources[i].Status = statusNotFound
+		resources[i].Status = lcm.StatusNotFound
 	}
 	return Record{&info, resources}
 }
@@ -43,7 +43,7 @@ func (r Record) Lost() Record {
 // Present is the record without the resources of a stack that was gone already, so that their loss is reported once.
 func (r Record) Present() Record {
 	if len(r.Resources) > 0 && !slices.ContainsFunc(
-		r.Resources, func(o lcm.Resource) bool { return o.Status != statusNotFound },
+		r.Resources, func(o lcm.Resource) bool { return o.Status != lcm.StatusNotFound },
 	) {
 		return Record{}
 	}

@@ -45,9 +45,6 @@ func (b *builder) resources() []lcm.Resource {
 	return out
 }
 
-// statusNotFound is the status of a resource that Heat names and its service does not have.
-const statusNotFound = "NOT_FOUND"
-
 // describe adds what the resource's own service says.
 func (b *builder) describe(rec *lcm.Resource, c *VNFC) {
 	switch rec.Type {
@@ -55,13 +52,13 @@ func (b *builder) describe(rec *lcm.Resource, c *VNFC) {
 		s, ok := b.Snapshot.Servers[rec.ID]
 		rec.Host, rec.Zone, rec.Status, rec.Flavour, rec.Image = s.Host, s.Zone, s.Status, s.FlavourName(), s.Image.ID
 		if !ok {
-			rec.Status = statusNotFound
+			rec.Status = lcm.StatusNotFound
 		}
 	case cloud.TypeVolume:
 		v, ok := b.Snapshot.Volumes[rec.ID]
 		rec.Status, rec.Size, rec.Image = v.Status, v.Size, v.Image.ID
 		if !ok && b.Snapshot.Volumes != nil {
-			rec.Status = statusNotFound
+			rec.Status = lcm.StatusNotFound
 		}
 		if c != nil {
 			a, _ := v.On(c.Server.PhysicalID)
@@ -71,7 +68,7 @@ func (b *builder) describe(rec *lcm.Resource, c *VNFC) {
 		if p, ok := b.Snapshot.Ports[rec.ID]; ok {
 			rec.Status = p.Status
 		} else {
-			rec.Status = statusNotFound
+			rec.Status = lcm.StatusNotFound
 		}
 	}
 }

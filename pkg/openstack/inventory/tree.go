@@ -91,7 +91,7 @@ func (c VNFC) Key() string {
 // highest index first (or, where Heat chooses, the oldest). VNFCs of several VDUs that have the same index are sorted
 // by the name of the VDU. The order does not depend on ages.
 func (t Tree) VNFCs(f *vnfd.Flavour, i *lcm.Instance) []VNFC {
-	ids, known := VNFCIDs(i), knownIndexes(i)
+	ids, known, recorded := VNFCIDs(i), knownIndexes(i), recordedIDs(i)
 	found := map[string]bool{} // a VIM may list a server twice
 	var out []VNFC
 	for i := range f.VDUs {
@@ -109,7 +109,7 @@ func (t Tree) VNFCs(f *vnfd.Flavour, i *lcm.Instance) []VNFC {
 		assignIndexes(of, known)
 		for k := range of {
 			c := &of[k]
-			c.ID = v.Name + "-" + c.Server.PhysicalID
+			c.ID = cmp.Or(recorded[c.Server.PhysicalID], v.Name+"-"+c.Server.PhysicalID)
 			if named := ids[v.Name]; c.Index < len(named) && named[c.Index] != "" {
 				c.ID = named[c.Index]
 			}
@@ -153,6 +153,18 @@ func knownIndexes(i *lcm.Instance) map[string]int {
 		}
 	}
 	return known
+}
+
+// recordedIDs are the ids of the VNFCs that the instance has recorded, by their servers. An id that another VNFM has
+// given stays for as long as the server does.
+func recordedIDs(i *lcm.Instance) map[string]string {
+	out := map[string]string{}
+	if i.Instantiated != nil {
+		for _, c := range i.Instantiated.VnfcInfo {
+			out[c.VnfcResourceInfoID] = c.ID
+		}
+	}
+	return out
 }
 
 func (t Tree) vnfcOf(v *vnfd.VDU, r cloud.Resource) (VNFC, bool) {

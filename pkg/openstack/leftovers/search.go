@@ -56,9 +56,10 @@ type object struct {
 	owner  string
 }
 
-// hasName says whether a name is the instance's: "vnf-<instance id>", alone or with something behind a dash.
+// hasName says whether a name is the instance's: the name of its stack ("vnf-<instance id>" as a rule), alone or with
+// something behind a dash.
 func (a *findings) hasName(name string) bool {
-	rest, ok := strings.CutPrefix(name, "vnf-"+a.instance.ID)
+	rest, ok := strings.CutPrefix(name, stack.NameOf(a.instance))
 	return ok && (rest == "" || rest[0] == '-')
 }
 
@@ -70,7 +71,7 @@ func (a *findings) recognise(o object) string {
 	case o.Type == cloud.TypeStack && !o.nested: // every stack that was ever made for an instance has its tag
 		return ""
 	case a.hasName(o.Name):
-		return "its name begins with vnf-" + a.instance.ID
+		return "its name begins with " + stack.NameOf(a.instance)
 	case o.Type == cloud.TypeServer:
 		if of := a.shortened(o.Name); of != "" {
 			return "its name is one that Heat has shortened, of a server in the stack of " + of

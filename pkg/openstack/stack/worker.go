@@ -55,6 +55,9 @@ func (d Desired) in(ctx context.Context, z Zones) (*userdata.Stack, error) {
 // Name is the name of the stack of an instance that is created through the primary connection.
 func Name(instance string) string { return "vnf-" + instance }
 
+// NameOf is the name of the stack of an instance, which another VNFM may have given.
+func NameOf(i *lcm.Instance) string { return cmp.Or(i.PrimaryResource, Name(i.ID)) }
+
 // Name is the name of the stack.
 func (w *Worker) Name() string { return w.Stack }
 
