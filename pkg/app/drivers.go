@@ -44,12 +44,11 @@ func newDrivers(a *App) *drivers {
 	if a.cfg.SSH.HostKeyPolicy == config.HostKeyInsecure {
 		keys = anyKey{}
 	}
-	d.machines = remote.NewPool(
-		remote.Options{HostKeys: keys, ConnectTimeout: a.cfg.SSH.ConnectTimeout, DialContext: dial}, 0,
-	)
+	ssh := remote.Options{HostKeys: keys, ConnectTimeout: a.cfg.SSH.ConnectTimeout, DialContext: dial}
+	d.machines = remote.NewPool(ssh, 0)
 	d.cluster = k8scluster.New(k8scluster.Options{
-		Connect: k8scluster.Pooled(d.machines), SSHPort: a.cfg.SSH.Port, CommandTimeout: a.cfg.SSH.CommandTimeout,
-		Dial: dial, Log: a.log,
+		Connect: k8scluster.Pooled(d.machines), Visit: k8scluster.Visited(ssh), SSHPort: a.cfg.SSH.Port,
+		CommandTimeout: a.cfg.SSH.CommandTimeout, Dial: dial, Log: a.log,
 	})
 	scripts := durable.Host{Process: uuid.NewString(), NodeAlive: alive(a.store)}
 	if a.scripts != nil {

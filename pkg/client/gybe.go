@@ -176,7 +176,8 @@ func (c *Client) Ready(ctx context.Context) error {
 	return err
 }
 
-// Adopt takes over a VNF instance of another VNFM; with DryRun it only says what would be adopted, and what prevents it.
+// Adopt takes over a VNF instance of another VNFM. With DryRun the plan says what would be adopted, and the reasons
+// against it.
 func (c *Client) Adopt(ctx context.Context, req gybeapi.AdoptionRequest) (*gybeapi.AdoptionPlan, error) {
 	var out gybeapi.AdoptionPlan
 	_, err := c.call(ctx, request{method: http.MethodPost, path: "/gybe/v1/adoptions", body: req}, &out)

@@ -32,6 +32,8 @@ type Connection interface {
 type Options struct {
 	// Connect gives a connection to a machine, which release gives back; Pooled makes it from a remote.Pool.
 	Connect func(ctx context.Context, t remote.Target) (c Connection, release func(), err error)
+	// Visit connects to a machine whose key is not pinned, and returns the key. The connection is not shared.
+	Visit   func(ctx context.Context, t remote.Target) (c Connection, k remote.HostKey, end func(), err error)
 	SSHPort int // 22
 	// Parallel bounds the nodes that are prepared, or that join as workers, at the same time; 32.
 	Parallel int
@@ -55,6 +57,33 @@ func Pooled(p *remote.Pool) func(context.Context, remote.Target) (Connection, fu
 		}
 		return c, release, nil
 	}
+}
+
+// Visited is the usual Options.Visit.
+func Visited(o remote.Options) func(context.Context, remote.Target) (Connection, remote.HostKey, func(), error) {
+	return func(ctx context.Context, t remote.Target) (Connection, remote.HostKey, func(), error) {
+		seen := &seenKey{}
+		o.HostKeys = seen
+		c, err := remote.Dial(ctx, t, o)
+		if err != nil {
+			return nil, remote.HostKey{}, nil, err
+		}
+		return c, seen.key, func() { _ = c.Close() }, nil
+	}
+}
+
+// seenKey is the key of one machine, for as long as a visit lasts.
+type seenKey struct{ key remote.HostKey }
+
+// Lookup implements remote.HostKeyStore.
+func (*seenKey) Lookup(context.Context, remote.Machine) (*remote.HostKey, error) {
+	return nil, nil //nolint:nilnil // the contract
+}
+
+// Pin implements remote.HostKeyStore.
+func (s *seenKey) Pin(_ context.Context, _ remote.Machine, k remote.HostKey) (remote.HostKey, error) {
+	s.key = k
+	return k, nil
 }
 
 // Driver implements lcm.MgmtDriver.

@@ -28,25 +28,33 @@ func (c *Cluster) publish(ctx context.Context, api *kubernetes.Client) error {
 	if err != nil {
 		return err
 	}
-	access := kubernetes.Access{Endpoint: c.t.url(), CA: ca, Token: token, ServerName: c.serverName}
-	conn := access.Vim()
-	i := c.w.Instance
-	conn.VimID = VimID(i.ID)
-	conn.Extra = sol.KeyValuePairs{lcm.ExtraOwner: i.ID}
-	c.addHelm(&conn)
-
-	name, now := vimName(c.p, i.ID), c.w.Clock.Now()
-	c.w.RegisterVim(lcm.Vim{
-		ID: conn.VimID, Name: name, Description: "Kubernetes cluster of VNF instance " + i.ID, Owner: i.ID,
-		Connection: conn, Created: now, Updated: now,
+	vim, key := c.vim(c.w.Instance, kubernetes.Access{
+		Endpoint: c.t.url(), CA: ca, Token: token, ServerName: c.serverName,
 	})
+	now := c.w.Clock.Now()
+	vim.Created, vim.Updated = now, now
+	c.w.RegisterVim(vim)
+	i := c.w.Instance
 	conns := maps.Clone(i.VimConnections)
 	if conns == nil {
 		conns = map[string]sol.VimConnectionInfo{}
 	}
-	conns[connectionKey(name, conns)] = conn
+	conns[key] = vim.Connection
 	i.VimConnections = conns
 	return nil
+}
+
+// vim is the VIM that a cluster is, and its key in the instance's vimConnectionInfo.
+func (c *Cluster) vim(i *lcm.Instance, access kubernetes.Access) (lcm.Vim, string) {
+	conn := access.Vim()
+	conn.VimID = VimID(i.ID)
+	conn.Extra = sol.KeyValuePairs{lcm.ExtraOwner: i.ID}
+	c.addHelm(&conn)
+	name := vimName(c.p, i.ID)
+	return lcm.Vim{
+		ID: conn.VimID, Name: name, Description: "Kubernetes cluster of VNF instance " + i.ID, Owner: i.ID,
+		Connection: conn,
+	}, connectionKey(name, i.VimConnections)
 }
 
 // vimName is the name of the VIM that the cluster of an instance is registered as.

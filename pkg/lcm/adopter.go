@@ -11,9 +11,9 @@ import (
 // VIM.
 type Adopter interface {
 	Infra
-	// Locate finds the primary resource of an instance that another VNFM has managed, and sets what the instance has to
-	// remember of it (PrimaryResource, Assembled). It returns CodeConflict, and the resource as far as it is known, when
-	// there is none, or when its state does not allow an operation.
+	// Locate finds the primary resource of an instance that another VNFM has managed, and sets what the instance
+	// remembers of it (PrimaryResource, Assembled). It returns CodeConflict, and the resource as far as it is known,
+	// when there is none, or when its state does not allow an operation.
 	Locate(ctx context.Context, w *Execution, known KnownResources) (*PrimaryResource, error)
 	// Drift compares the resources of an instance that has its inventory with those that the next operation would ask
 	// the VIM for if it left the VNF as it is. Checks are empty.

@@ -124,9 +124,11 @@ func change(counts, deltas map[string]int) map[string]int {
 	return out
 }
 
-// CountsAt is the number of VNFCs that each VDU of a flavour has at these scale levels, as close to those that there are
-// now as the VNFD allows.
-func CountsAt(f *vnfd.Flavour, levels, now map[string]int) map[string]int { return levelCounts(f, levels, now) }
+// CountsAt is the number of VNFCs that each VDU of a flavour has at these scale levels, as close to those that there
+// are now as the VNFD allows.
+func CountsAt(f *vnfd.Flavour, levels, now map[string]int) map[string]int {
+	return levelCounts(f, levels, now)
+}
 
 // LevelsOf is the scale levels that VNFCs in these numbers make up.
 func LevelsOf(f *vnfd.Flavour, now map[string]int) map[string]int {

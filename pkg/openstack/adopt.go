@@ -51,12 +51,14 @@ func (d *Driver) Locate(
 		return out, t.settle(err)
 	}
 	if secret := hiddenParameter(has); secret != "" {
-		return out, lcm.Errorf(lcm.CodeConflict, "the user-data class %s of the package has made the stack %s, and Heat "+
-			"does not show the value of its parameter %s, which every update has to repeat", g.own.Name, st.Ref(), secret,
+		return out, lcm.Errorf(
+			lcm.CodeConflict, "Heat does not show the parameter %s of the stack %s; updates of stacks of class "+
+				"%s repeat it", secret, st.Ref(), g.own.Name,
 		).WithHint("use a template in which the parameter is not hidden")
 	}
 	w.Instance.Assembled = &lcm.AssembledStack{
-		OneMethod: known.Version == 1, Template: has.Template, Files: has.Files, Parameters: has.Parameters(),
+		OneMethod: known.Version == 1, Template: has.Template, Files: has.Files,
+		Parameters: has.Parameters(),
 	}
 	return out, nil
 }

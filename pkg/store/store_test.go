@@ -94,7 +94,7 @@ func (b *bundle) newInstance(tb testing.TB) *lcm.Instance {
 		PreviousVims:   map[string]sol.VimConnectionInfo{"old": connection()},
 		Params:         `{"k8s":{"password":"` + password + `"}}`,
 		Metadata:       `{"n":1.5,"zone":"a"}`, Extensions: `{"e":true}`,
-		ConfigurableProperties: `{"isAutoscaleEnabled":false}`,
+		ConfigurableProperties: `{"isAutoscaleEnabled":false}`, PrimaryResource: "vnflcm_1",
 		Inventory: []lcm.Resource{{
 			Name: "masterNode", Kind: lcm.KindCompute, Type: "OS::Nova::Server",
 			ID: "1", Addresses: []lcm.Address{{IP: "10.0.0.1", Floating: true}},

@@ -44,6 +44,7 @@ var unconditional = map[string]string{
 	"POST /v1.0/vims.json":                            makes,
 	"POST /ui/login":                                  makes,
 	"POST /ui/logout":                                 session,
+	"POST /gybe/v1/adoptions":                         makes,
 	"POST /gybe/v1/plan":                              noState,
 	"PUT /gybe/v1/vnf_packages/{vnfPkgId}/sharing":    part,
 	"DELETE /gybe/v1/vnf_packages/{vnfPkgId}/sharing": part,

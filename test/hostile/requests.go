@@ -79,6 +79,19 @@ func (b *battle) mutatedBody(ctx context.Context, kind string, _ int) {
 			"vnfInstanceName": "n", "metadata": map[string]any{},
 		}},
 		{"POST", "/vnfpkgm/v1/vnf_packages", map[string]any{"userDefinedData": map[string]any{"k": "v"}}},
+		{"POST", "/gybe/v1/adoptions", map[string]any{
+			"source": map[string]any{"system": "tacker", "apiVersion": 1}, "vnfPkgId": id, "dryRun": true,
+			"vnfInstance": map[string]any{
+				"id": uuid.NewString(), "vnfdId": b.vnfd, "instantiationState": "INSTANTIATED",
+				"vimConnectionInfo":   []any{map[string]any{"id": "a", "vimType": "openstack"}},
+				"instantiatedVnfInfo": map[string]any{"flavourId": "default", "extVirtualLinkInfo": []any{}},
+			},
+			"operations": []any{map[string]any{
+				"operation": "INSTANTIATE", "operationState": "COMPLETED",
+				"operationParams": map[string]any{"flavourId": "a"},
+			}},
+			"vims": []any{map[string]any{"type": "kubernetes", "auth_cred": map[string]any{"bearer_token": "t"}}},
+		}},
 		{"POST", "/gybe/v1/plan", map[string]any{
 			"vnfInstanceId": id, "operation": "INSTANTIATE", "params": stack.PlainParams("default", "", b.stack.Sim),
 		}},

@@ -14,8 +14,8 @@ import (
 
 // Adopt takes over a VNF instance of another VNFM: the request is decided as its instantiation would be, and the
 // inventory is taken of what is there. Nothing is changed in the VIM. The plan has all reasons against it; without a
-// dry run and without reasons, the instance is stored. The error is about a request that cannot be read (CodeUnprocessable),
-// or a fault.
+// dry run and without reasons, the instance is stored. The error is about a request that cannot be read
+// (CodeUnprocessable), or a fault.
 func (s *Service) Adopt(ctx context.Context, req adoption.Request) (*adoption.Plan, error) {
 	src, err := adoption.Read(req)
 	if err != nil {
@@ -253,8 +253,10 @@ func (a *adopting) compare() {
 			p.Refuse(at, fmt.Sprintf("server %s of VNFC %s is not in the VIM", v.Server, v.ID),
 				"heal the VNFC with the other VNFM")
 		case adoption.Extra:
-			p.Refuse(at, fmt.Sprintf("the stack has a server %s of %s that the other VNFM does not name", v.Server, v.VDU),
-				"remove it from the stack, or let the other VNFM read the stack again")
+			p.Refuse(
+				at, fmt.Sprintf("the stack has a server %s of %s that the other VNFM does not name", v.Server, v.VDU),
+				"remove it from the stack, or let the other VNFM read the stack again",
+			)
 		}
 	}
 }

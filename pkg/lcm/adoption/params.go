@@ -93,7 +93,8 @@ func (s *Source) given(op operationDocument) (sol.InstantiateVnfRequest, error) 
 	var err error
 	if s.request.Version == 1 {
 		var t *v1.Translation
-		if t, err = v1.Request(without(raw, "vimConnectionInfo", "numberOfSteps", "vnfcInstanceId"), noNames{}); err == nil {
+		raw = without(raw, "vimConnectionInfo", "numberOfSteps", "vnfcInstanceId")
+		if t, err = v1.Request(raw, noNames{}); err == nil {
 			raw = t.Body
 		}
 	}

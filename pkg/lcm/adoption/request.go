@@ -74,8 +74,8 @@ func (p *Plan) Refuse(pointer, detail, hint string) {
 	p.Refusals = append(p.Refusals, Refusal{pointer, detail, hint})
 }
 
-// RefuseError adds the reasons that an error has; it returns an error that is no reason, such as a database that does
-// not answer. at is the pointer for an error that has none.
+// RefuseError adds the reasons that an error has. It returns errors of other kinds, such as a database that does not
+// answer. at is the pointer for an error that has none.
 func (p *Plan) RefuseError(err error, at string, translate func(pointer string) string) error {
 	if err == nil {
 		return nil

@@ -109,8 +109,8 @@ func (c heatAPI) StackParameters(ctx context.Context, s *Stack) (map[string]any,
 func (c heatAPI) StackTemplate(ctx context.Context, s *Stack) (map[string]any, error) {
 	var out map[string]any
 	err := c.Do(ctx, Call{
-		What: "read the template of stack " + s.Name, Service: Heat, Method: http.MethodGet, Path: s.path() + "/template",
-		Out: &out,
+		What: "read the template of stack " + s.Name, Service: Heat, Method: http.MethodGet,
+		Path: s.path() + "/template", Out: &out,
 	})
 	return out, err
 }

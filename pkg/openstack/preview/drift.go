@@ -6,8 +6,8 @@ import (
 )
 
 // Drift compares the stack of an instance as Heat has it with the one that an operation would send for the same state.
-// The size of a group can have been changed by signals since its template was sent: resources that the inventory has are
-// not new, and those that it lacks are not removed.
+// The size of a group can have been changed by signals since its template was sent: resources that the inventory has
+// are not new, and those that it lacks are not removed.
 func Drift(i *lcm.Instance, before, after *Side) (*lcm.Preview, error) {
 	p, err := Compare(lcm.Request{Type: sol.LcmOperationChangeExtConn, Instance: i}, before, after)
 	if err != nil {
