@@ -115,7 +115,7 @@ endpoint of a context; see "gybe context" and "gybe login".`,
 	root.AddCommand(
 		a.serveCommand(), a.migrateCommand(), a.configCommand(), a.secretsCommand(),
 		a.packageCommand(), a.vnfCommand(), a.opCommand(), a.vimCommand(), a.subscriptionCommand(), a.nodeCommand(),
-		a.tokenCommand(), a.auditCommand(), a.quotaCommand(), a.projectCommand(),
+		a.tokenCommand(), a.auditCommand(), a.quotaCommand(), a.projectCommand(), a.adoptCommand(),
 		a.contextCommand(), a.loginCommand(), a.logoutCommand(), a.versionCommand(), exitCodesTopic(),
 	)
 	for _, c := range descendants(root) {

@@ -28,7 +28,8 @@ func (s *Service) Adopt(ctx context.Context, req adoption.Request) (*adoption.Pl
 	}
 	present, err := s.Store.Instance(ctx, src.ID())
 	if err == nil {
-		return p, a.already(present)
+		a.already(present)
+		return p, nil
 	}
 	if lcm.AsError(err).Code != lcm.CodeNotFound {
 		return nil, err
@@ -53,7 +54,7 @@ type adopting struct {
 }
 
 // already is the plan of an instance that is here: it has been adopted before, or another one has its id.
-func (a *adopting) already(i *lcm.Instance) error {
+func (a *adopting) already(i *lcm.Instance) {
 	p := a.plan
 	p.Instance = i
 	known := a.src.Known()
@@ -74,7 +75,6 @@ func (a *adopting) already(i *lcm.Instance) error {
 		p.Primary = lcm.PrimaryResource{Name: i.PrimaryResource, ID: stack}
 		a.compare()
 	}
-	return nil
 }
 
 func metadataOf(i *lcm.Instance) sol.KeyValuePairs {
@@ -166,7 +166,7 @@ func (a *adopting) decide(ctx context.Context) error {
 	}
 	var ok bool
 	if a.infra, ok = infra.(lcm.Adopter); !ok {
-		p.Refuse("/vimConnections", fmt.Sprintf("instances cannot be adopted in VIMs of the type %s", conn.VimType), "")
+		p.Refuse("/vimConnections", "instances cannot be adopted in VIMs of the type "+conn.VimType, "")
 		return nil
 	}
 	now := a.Clock.Now()
