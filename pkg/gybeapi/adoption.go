@@ -26,8 +26,8 @@ type AdoptionRequest struct {
 	Source AdoptionSource `json:"source"`
 	// VnfInstance is the answer to GET /vnflcm/v1|v2/vnf_instances/{id}.
 	VnfInstance json.RawMessage `json:"vnfInstance"`
-	// Operations are the operation occurrences of the instance with all attributes (operationParams included), the
-	// newest first, at most MaxAdoptionOperations.
+	// Operations are the operation occurrences of the instance, the newest first, at most MaxAdoptionOperations. id,
+	// operation, operationState and operationParams are read. A request is bounded, so others are better left out.
 	Operations []json.RawMessage `json:"operations"`
 	// Vims are the entries of Tacker's /v1.0/vims that the instance uses, without the envelope {"vim": …}: those that
 	// its vimConnectionInfo names by vimId, and the Kubernetes VIM that a mgmt driver has registered for it.

@@ -3,6 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -14,6 +16,7 @@ import (
 	"github.com/gybe-nfv/gybe/cmd/gybe/contexts"
 	"github.com/gybe-nfv/gybe/cmd/gybe/login"
 	"github.com/gybe-nfv/gybe/pkg/client"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/tackerapi"
 )
 
@@ -75,6 +78,11 @@ func (a *app) adopt(ctx context.Context, c *client.Client, id string, l *adoptFl
 	}
 	req := in.Request
 	req.VnfInstanceName = l.name
+	for n, op := range req.Operations {
+		if req.Operations[n], err = essential(op); err != nil {
+			return err
+		}
+	}
 	if req.VimConnections, err = adoptedVims(ctx, c, in, l.vims); err != nil {
 		return err
 	}
@@ -107,6 +115,28 @@ func (a *app) adopt(ctx context.Context, c *client.Client, id string, l *adoptFl
 	}
 	printf(a.env.Stderr, adoptionNext, p.Instance.ID, p.Instance.ID)
 	return a.show(p, func(w io.Writer) { fields(w, a.paint, "adopted", p.Instance.ID, "name", p.Instance.Name) })
+}
+
+// essential is an operation occurrence without what an adoption does not read: the parameters of operations that give
+// the instance none, and all changes. An instance can have many operations, and a request is bounded.
+func essential(op json.RawMessage) (json.RawMessage, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(op, &all); err != nil {
+		return nil, fmt.Errorf("an operation occurrence of Tacker is not an object: %w", err)
+	}
+	out := map[string]json.RawMessage{}
+	for _, name := range []string{"id", "operation", "operationState", "operationParams"} {
+		if v, ok := all[name]; ok {
+			out[name] = v
+		}
+	}
+	switch strings.Trim(string(all["operation"]), `"`) {
+	case string(sol.LcmOperationInstantiate), string(sol.LcmOperationChangeExtConn),
+		string(sol.LcmOperationChangeVnfpkg), string(sol.LcmOperationChangeFlavour):
+	default:
+		delete(out, "operationParams")
+	}
+	return json.Marshal(out)
 }
 
 // adoptionNext says what is left to do after an adoption.

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,6 +25,13 @@ func TestAnInstanceOfTackerIsAdopted(t *testing.T) {
 	theirs := tacker.Start(t, tacker.Options{Keystone: cloud.AuthURL()})
 	vim := theirs.Connect(cloud.AuthOptions())
 	vnf := vim.Standard(theirs.AddPackage("../../../test/packages/standard"), "standard", requests.Standard("volumes"))
+	many := map[string]any{}
+	for n := range 200 {
+		many["parameter"+strconv.Itoa(n)] = n
+	}
+	for range 150 { // together more than the body of a request may have
+		vnf.AddOperation("MODIFY_INFO", "COMPLETED", many)
+	}
 	node := startNode(t, apitest.NewVIM(), func(c *config.Config) { c.Auth.None = true })
 	file := filepath.Join(t.TempDir(), "vim_config.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("auth_url: "+cloud.AuthURL()+"\nusername: "+simcloud.Username+
