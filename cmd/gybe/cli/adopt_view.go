@@ -57,7 +57,9 @@ func (a *app) adoptionTable(w io.Writer, p *gybeapi.AdoptionPlan) {
 		action    string
 		resources []gybeapi.PlannedResource
 	}{
-		{"adds", p.Update.Add}, {"removes", p.Update.Remove}, {"replaces", p.Update.Replace},
+		{"adds", p.Update.Add},
+		{"removes", p.Update.Remove},
+		{"replaces", p.Update.Replace},
 		{"changes", p.Update.Change},
 	} {
 		for _, r := range part.resources {
