@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
 	"github.com/gybe-nfv/gybe/pkg/openstack/inventory"
 	"github.com/gybe-nfv/gybe/pkg/openstack/preview"
+	"github.com/gybe-nfv/gybe/pkg/openstack/stack"
 	"github.com/gybe-nfv/gybe/pkg/openstack/userdata"
 )
 
@@ -35,7 +37,7 @@ func (d *Driver) Locate(
 		return nil, t.settle(err)
 	}
 	out := &lcm.PrimaryResource{Name: st.Name, ID: st.ID, Status: st.Status}
-	if err := adoptable(st); err != nil {
+	if err := adoptable(st, w.Instance.ID); err != nil {
 		return out, err
 	}
 	w.Instance.PrimaryResource = st.Name
@@ -115,10 +117,14 @@ func (t *tick) locate(ctx context.Context, known lcm.KnownResources) (*cloud.Sta
 	)
 }
 
-// adoptable says why a stack cannot be updated as it is.
-func adoptable(st *cloud.Stack) error {
+// adoptable says why an instance cannot have a stack as it is.
+func adoptable(st *cloud.Stack, instance string) error {
 	is := fmt.Sprintf("the stack %s is %s", st.Ref(), st.Status)
+	other := otherOwner(st, instance)
 	switch {
+	case other != "":
+		return lcm.Errorf(lcm.CodeConflict, "the stack %s belongs to VNF instance %s", st.Ref(), other).WithHint(
+			"a stack has one instance; check the id of the stack in instantiatedVnfInfo")
 	case st.InProgress():
 		return lcm.Errorf(lcm.CodeConflict, "%s", is).WithHint("wait until Heat has finished")
 	case st.Failed():
@@ -129,6 +135,22 @@ func adoptable(st *cloud.Stack) error {
 		return nil
 	}
 	return lcm.Errorf(lcm.CodeConflict, "%s", is).WithHint("an update of it has to be possible")
+}
+
+var uuids = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
+// otherOwner is the id of another VNF instance that a stack belongs to: that of its tags if we have made or updated it,
+// or that in its name. "" if it belongs to none.
+func otherOwner(st *cloud.Stack, instance string) string {
+	if stack.Owned(st, instance) {
+		return ""
+	}
+	for _, text := range append(slices.Clone(st.Tags), st.Name) {
+		if id := uuids.FindString(text); id != "" && id != instance {
+			return id
+		}
+	}
+	return ""
 }
 
 // content reads a stack as Heat has it: the templates and the values of the parameters that were given.

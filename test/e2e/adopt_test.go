@@ -335,6 +335,14 @@ func TestAnInstanceThatCannotBeManagedIsRefused(t *testing.T) {
 			},
 			at: "/vnfInstance/id", want: "has no stack whose name contains " + absentID,
 		},
+		"the stack of another instance": {
+			vnf: standard,
+			change: func(r *gybeapi.AdoptionRequest) {
+				r.VnfInstance = []byte(strings.ReplaceAll(string(r.VnfInstance), w.last.ID, absentID))
+				r.VnfInstance = []byte(strings.ReplaceAll(string(r.VnfInstance), "vnf-"+absentID, "vnf-"+w.last.ID))
+			},
+			at: "/vnfInstance/id", want: "belongs to VNF instance ",
+		},
 		"a class of the package, which this node does not run": {
 			vnf: standard,
 			change: func(r *gybeapi.AdoptionRequest) {
