@@ -245,7 +245,7 @@ func (d *Driver) previousOf(w *lcm.Execution) (desired, error) {
 	if err != nil {
 		return desired{}, err
 	}
-	if _, named := params[userdata.ParamClass]; !named && numbered(i) {
+	if !userdata.Named(params) && numbered(i) {
 		c.class = userdata.Standard
 	}
 	had := map[string]int{}
@@ -291,7 +291,7 @@ func (g desired) choice() choice { return choice{g.class, g.own} }
 // String is the name of the class.
 func (c choice) String() string {
 	if c.own != nil {
-		return c.own.Name
+		return c.own.String()
 	}
 	return string(c.class)
 }
@@ -320,7 +320,7 @@ func numbered(i *sol.InstantiatedVnfInfo) bool {
 // resources would get other names, and Heat would recreate everything.
 func classAfter(t sol.LcmOperationType, params sol.KeyValuePairs, has choice) (choice, error) {
 	class, err := classOf(params)
-	if _, named := params[userdata.ParamClass]; err == nil && !named {
+	if err == nil && !userdata.Named(params) {
 		return has, nil
 	}
 	exchanges := t == sol.LcmOperationChangeFlavour || t == sol.LcmOperationChangeVnfpkg

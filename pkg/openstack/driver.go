@@ -74,7 +74,7 @@ type Config struct {
 	WrapTransport func(http.RoundTripper) http.RoundTripper
 }
 
-// ScriptRunner runs Python scripts of packages.
+// ScriptRunner runs scripts of packages.
 type ScriptRunner = durable.Runner
 
 // Driver implements lcm.Infra for OpenStack. It is safe for concurrent use.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/inventory"
@@ -55,7 +56,7 @@ func assembledBy(w *lcm.Execution) *lcm.AssembledStack {
 func (g desired) buildOwn() (*userdata.Stack, error) {
 	if g.made == nil {
 		return nil, lcm.Errorf(
-			lcm.CodeInternal, "the user-data class %s has not been run for the operation yet", g.own.Name,
+			lcm.CodeInternal, "the user-data class %s has not been run for the operation yet", g.own,
 		)
 	}
 	st, err := userdata.FromAssembled(g.made, g.publicKey)
@@ -68,28 +69,43 @@ func (g desired) buildOwn() (*userdata.Stack, error) {
 // badClass says why a class of the package cannot be used for a request; none if it can.
 func (d *Driver) badClass(r lcm.Request, s *part, g desired) []lcm.InvalidParam {
 	const at = "/additionalParams/"
+	member, kind := userdata.ParamClass, "a class"
+	if g.own.IsProgram() {
+		member, kind = userdata.ParamFile, "a user-data script"
+	}
 	class := func(format string, args ...any) []lcm.InvalidParam {
-		return []lcm.InvalidParam{{Pointer: at + userdata.ParamClass, Detail: fmt.Sprintf(format, args...)}}
+		return []lcm.InvalidParam{{Pointer: at + member, Detail: fmt.Sprintf(format, args...)}}
 	}
 	switch {
 	case d.cfg.Scripts == nil:
-		return class("%s is not a class that is built in; these are: %s, %s. It is a class of the package, and this "+
+		return class("%s is not a class that is built in; these are: %s, %s. It is %s of the package, and this "+
 			"node runs no code of packages: have the operator switch scripts on (scripts.python)",
-			g.own.Name, userdata.Standard, userdata.Default)
+			g.own, userdata.Standard, userdata.Default, kind)
 	case s.away != nil:
-		return class("%s is a class of the package, which can only be used with one VIM connection", g.own.Name)
+		return class("%s is %s of the package, which can only be used with one VIM connection", g.own, kind)
 	case classMethods[r.Type] == "":
-		return class("%s is a class of the package, and there is no method that a class has for %s", g.own.Name, r.Type)
+		return class("%s is %s of the package, and there is no method that a class has for %s", g.own, kind, r.Type)
 	}
 	if why := lacksV1(r); why != "" {
-		return class("%s is a class of API version 1, %s", g.own.Name, why)
+		return class("%s is a class of API version 1, %s", g.own, why)
 	}
 	if info, err := fs.Stat(r.Package, g.own.File); err != nil || !info.Mode().IsRegular() {
 		return []lcm.InvalidParam{{
 			Pointer: at + userdata.ParamFile, Detail: "the package has no file " + g.own.File,
 		}}
 	}
+	if g.own.IsProgram() {
+		if err := d.cfg.Scripts.CanRun(r.Package, g.own.File); err != nil {
+			return class("%s. A Python class needs %s, too", explained(err), userdata.ParamClass)
+		}
+	}
 	return nil
+}
+
+// explained is the detail of an error, with its hint.
+func explained(err error) string {
+	e := lcm.AsError(err)
+	return strings.TrimSuffix(e.Detail+"; "+e.Hint, "; ")
 }
 
 // lacksV1 says why the VNF's class of API version 1 cannot be used for an operation; "" if it can, or is another class.

@@ -28,7 +28,7 @@ func (t *tick) assemble(ctx context.Context) error {
 	if err != nil || g.own == nil {
 		return err
 	}
-	return t.w.Step(ctx, "user data", g.own.Name, func(ctx context.Context, s *lcm.Step) error {
+	return t.w.Step(ctx, "user data", g.own.String(), func(ctx context.Context, s *lcm.Step) error {
 		if assembledBy(t.w) != nil {
 			return nil
 		}
@@ -41,7 +41,7 @@ func (t *tick) assemble(ctx context.Context) error {
 		}
 		made.Operation = t.w.Op.ID
 		t.w.Instance.Assembled = made
-		s.Detail(fmt.Sprintf("%s has made a template of %d bytes and %d files", g.own.Name, len(made.Template),
+		s.Detail(fmt.Sprintf("%s has made a template of %d bytes and %d files", g.own, len(made.Template),
 			len(made.Files)))
 		return t.w.Commit(ctx)
 	})
@@ -52,7 +52,7 @@ func (t *tick) assemble(ctx context.Context) error {
 func (t *tick) runClass(ctx context.Context, s *lcm.Step, g desired) (*lcm.AssembledStack, error) {
 	if t.cfg.Scripts == nil {
 		return nil, lcm.Errorf(lcm.CodeUnprocessable,
-			"the user-data class %s cannot be run: this node runs no scripts of packages", g.own.Name).
+			"the user-data class %s cannot be run: this node runs no scripts of packages", g.own).
 			WithHint("all nodes need the same setting scripts.python; set it, then retry the operation")
 	}
 	key := durable.Prefix(t.w.Op) + "user data"
@@ -65,7 +65,7 @@ func (t *tick) runClass(ctx context.Context, s *lcm.Step, g desired) (*lcm.Assem
 		_, over, err = t.cfg.Scripts.Follow(ctx, key, classLook, line)
 	}
 	if !over {
-		return nil, lcm.Wait(100*time.Millisecond, "the user-data class "+g.own.Name+" of the package runs")
+		return nil, lcm.Wait(100*time.Millisecond, "the user-data class "+g.own.String()+" of the package runs")
 	}
 	raw := t.cfg.Scripts.Result(key)
 	t.cfg.Scripts.Stop(key)
@@ -95,10 +95,15 @@ func (d *Driver) startClass(ctx context.Context, s *part, g desired, key string,
 	if err != nil {
 		return err
 	}
-	return d.cfg.Scripts.StartJob(ctx, key, script.Job{
+	j := script.Job{
 		Package: g.files, Script: g.own.File, Kind: script.UserData, Class: g.own.Name,
 		Method: classMethods[s.w.Op.Type], Input: input, Timeout: limit,
-	})
+	}
+	if g.own.IsProgram() {
+		j.Program = script.UserDataProgram
+		input["operation"] = j.Method
+	}
+	return d.cfg.Scripts.StartJob(ctx, key, j)
 }
 
 // classResult is the stack that follows from what a class has returned, or the error of its run.
@@ -116,7 +121,7 @@ func (d *Driver) classResult(s *part, g desired, raw json.RawMessage, failure er
 		return nil, fault(lcm.AsError(failure))
 	}
 	wrong := func(err error) error {
-		return fault(lcm.Errorf(lcm.CodeUpstream, "%s.%s: %w", g.own.Name, classMethods[s.w.Op.Type], err))
+		return fault(lcm.Errorf(lcm.CodeUpstream, "%s.%s: %w", g.own, classMethods[s.w.Op.Type], err))
 	}
 	result, err := userdata.ParseResult(raw)
 	if err != nil {

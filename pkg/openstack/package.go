@@ -318,7 +318,7 @@ func (d *Driver) badPackage(r lcm.Request) ([]lcm.InvalidParam, error) {
 	if err != nil {
 		return nil, nil //nolint:nilerr // the assembly of the stack reports it
 	}
-	bad := p.Check(r, d.cfg.Scripts != nil)
+	bad := p.Check(r, d.cfg.Scripts)
 	w := planned(r)
 	g, err := d.desiredOf(&part{w: w, whole: w})
 	if err != nil {

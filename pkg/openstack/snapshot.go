@@ -66,7 +66,7 @@ func (d *Driver) requireRevertible(s *part) error {
 	}
 	if g.own != nil {
 		return lcm.Errorf(lcm.CodeConflict, "snapshots need %s: the class %s of the package cannot be asked for a "+
-			"stack with the disks of a snapshot", userdata.Standard, g.own.Name)
+			"stack with the disks of a snapshot", userdata.Standard, g.own)
 	}
 	if g.class != userdata.Standard {
 		return lcm.Errorf(lcm.CodeConflict, "snapshots need %s: with %s, VNFCs share a template and cannot be "+

@@ -26,12 +26,26 @@ const (
 	Mgmt Kind = "mgmt"
 )
 
+// Program says by its kind that a script is not run as Python, but as a program in any language: with the input as a
+// JSON object on standard input, and the value that it returns as one on standard output. version, kind and
+// tmp_csar_dir, the folder of the package, are added to the input. docs/package-scripts.md describes both.
+type Program string
+
+// The kinds of programs.
+const (
+	UserDataProgram     Program = "user-data"
+	MgmtProgram         Program = "mgmt-driver"
+	CoordinationProgram Program = "coordination"
+)
+
 // Job is a script of a package that is to be run.
 type Job struct {
 	Package fs.FS
 	// Script is the path of the script in the package.
 	Script string
-	Kind   Kind
+	// Kind says how a Python script is run; Program, if it is not empty, how another one is.
+	Kind    Kind
+	Program Program
 	// Class and Method name the static method of a UserData.
 	Class, Method string
 	// Input is any value that encoding/json can write.

@@ -38,6 +38,8 @@ type task struct {
 	Input   any            `json:"input"`
 	Library string         `json:"library"`
 	Kind    Kind           `json:"kind"`
+	Program Program        `json:"program"`
+	Returns bool           `json:"returns"`
 	Class   string         `json:"class,omitempty"`
 	Method  string         `json:"method,omitempty"`
 
@@ -53,6 +55,8 @@ func (r *Runner) task(dir *workdir, name string, j Job) (task, error) {
 		Script:  name,
 		Input:   j.Input,
 		Kind:    j.Kind,
+		Program: j.Program,
+		Returns: j.Kind != Plain || j.Program != "",
 		Class:   j.Class,
 		Method:  j.Method,
 		Limits:  map[string]int{"CORE": 0, "FSIZE": limitFile, "AS": limitMemory},

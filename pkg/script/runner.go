@@ -169,6 +169,11 @@ func (r *Runner) StartJob(ctx context.Context, key string, j Job) error {
 	if name == "" || err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
 		return lcm.Errorf(lcm.CodeUnprocessable, "the package has no script %s", j.Script)
 	}
+	if j.Program != "" {
+		if err := r.CanRun(j.Package, name); err != nil {
+			return err
+		}
+	}
 	dir, err := unpack(ctx, r.opts.Dir, j.Package)
 	if err != nil {
 		return err
@@ -212,7 +217,7 @@ func (r *Runner) startRun(
 		out:     newOutput(secretsOf(t.input)),
 		done:    make(chan struct{}),
 	}
-	if t.Kind != Plain {
+	if t.Returns {
 		n.returns = &returned{}
 	}
 	n.abandon = time.AfterFunc(r.opts.Abandon, func() {

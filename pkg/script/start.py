@@ -1,7 +1,7 @@
 """Prepares the process in which a script of a VNF package runs, and hands over to gybe_run of the library.
 
-Standard library only, Python 3.8 or newer. The task is JSON on standard input: {"package", "script", "limits", "input", "library", "kind", …}.
-A task with a kind returns a value on file descriptor 3.
+Standard library only, Python 3.8 or newer. The task is JSON on standard input: {"package", "script", "limits", "input", "library", "kind", "program", "returns", …}.
+A task that returns a value does so on file descriptor 3.
 """
 
 import json
@@ -32,7 +32,7 @@ def close_inherited(keep):
 
 def main():
     task = json.load(sys.stdin.buffer)
-    result = 3 if task["kind"] else None
+    result = 3 if task["returns"] else None
     close_inherited(result)
     limit(task["limits"])
     if result:

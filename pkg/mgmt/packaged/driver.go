@@ -1,9 +1,9 @@
-// Package packaged makes mgmt drivers of the Python scripts of packages: artifacts of the type
-// tosca.artifacts.Implementation.Python that a VNFD's LCM interface names.
+// Package packaged makes mgmt drivers of the scripts of packages: artifacts that a VNFD's LCM interface names.
 //
-// A script is started as in OpenStack Tacker, with a pickle of one dict on standard input, in the sandbox of package
-// script. It may write a pickle of another dict to standard output: of the instance in it, metadata, extensions and
-// configurable properties are taken over.
+// A script of the type tosca.artifacts.Implementation.Python is started as in OpenStack Tacker, with a pickle of one
+// dict on standard input, in the sandbox of package script. It may write a pickle of another dict to standard output:
+// of the instance in it, metadata, extensions and configurable properties are taken over. Scripts of other types are
+// programs, with the same as JSON.
 package packaged
 
 import (
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -20,8 +21,18 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// ArtifactType is the type of the artifacts that are run.
-const ArtifactType = "tosca.artifacts.Implementation.Python"
+// The types of the artifacts that are run: those of ArtifactType as Python scripts in the form of Tacker; those of
+// Implementation and of types below it, such as tosca.artifacts.Implementation.Bash, as programs with JSON.
+const (
+	ArtifactType   = "tosca.artifacts.Implementation.Python"
+	Implementation = "tosca.artifacts.Implementation"
+)
+
+// isProgram says whether an artifact of a type is run as a program.
+func isProgram(artifactType string) bool {
+	return artifactType == Implementation ||
+		strings.HasPrefix(artifactType, Implementation+".") && artifactType != ArtifactType
+}
 
 // timeLimit limits one run of a script.
 const timeLimit = time.Hour
@@ -39,7 +50,8 @@ var _ lcm.MgmtDrivers = (*Drivers)(nil)
 
 // Driver implements lcm.MgmtDrivers. A built-in driver wins over a script of the same name.
 func (d *Drivers) Driver(impl vnfd.Implementation) (lcm.MgmtDriver, error) {
-	if _, ok := d.BuiltIn[impl.Name]; ok || impl.ArtifactType != ArtifactType || impl.File == "" {
+	if _, ok := d.BuiltIn[impl.Name]; ok || impl.File == "" ||
+		impl.ArtifactType != ArtifactType && !isProgram(impl.ArtifactType) {
 		return d.BuiltIn.Driver(impl)
 	}
 	if d.Host.Scripts == nil {
@@ -65,6 +77,9 @@ func (d driver) Validate(_ context.Context, r lcm.Request) error {
 		return nil
 	}
 	if info, err := fs.Stat(r.Package, path.Clean(d.impl.File)); err == nil && info.Mode().IsRegular() {
+		if isProgram(d.impl.ArtifactType) {
+			return d.Host.Scripts.CanRun(r.Package, d.impl.File)
+		}
 		return nil
 	}
 	if p := r.Previous; p != nil && p.Package != nil { // a script of the present package, which is asked, too
@@ -102,9 +117,13 @@ func (d driver) run(ctx context.Context, w *lcm.Execution, hook lcm.Hook) error 
 			Name: fmt.Sprintf("script %s at %s", d.impl.File, hook), Script: d.impl.File, Key: string(hook),
 			Job: func(context.Context) (script.Job, error) {
 				input, err := d.input(w, hook)
-				return script.Job{
+				j := script.Job{
 					Package: w.Package, Script: d.impl.File, Kind: script.Mgmt, Input: input, Timeout: timeLimit,
-				}, err
+				}
+				if isProgram(d.impl.ArtifactType) {
+					j.Program = script.MgmtProgram
+				}
+				return j, err
 			},
 			Failed: func(err error) error { return failed(hook, err) },
 		})

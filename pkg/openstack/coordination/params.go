@@ -14,6 +14,8 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/openstack/cloud"
+	"github.com/gybe-nfv/gybe/pkg/script"
+	"github.com/gybe-nfv/gybe/pkg/script/durable"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
@@ -135,10 +137,11 @@ func (p Params) scripts(r lcm.Request) []coordinationScript {
 	}
 }
 
-// Check finds what is wrong with the parameters; the domain has looked at the names of the VDUs. run says whether
-// scripts are run.
-func (p Params) Check(r lcm.Request, run bool) []lcm.InvalidParam {
+// Check finds what is wrong with the parameters; the domain has looked at the names of the VDUs. scripts runs the
+// scripts; nil = they are not run.
+func (p Params) Check(r lcm.Request, scripts durable.Runner) []lcm.InvalidParam {
 	const at = "/additionalParams/"
+	run := scripts != nil
 	var bad []lcm.InvalidParam
 	report := func(pointer, format string, args ...any) {
 		bad = append(bad, lcm.InvalidParam{Pointer: at + pointer, Detail: fmt.Sprintf(format, args...)})
@@ -148,7 +151,7 @@ func (p Params) Check(r lcm.Request, run bool) []lcm.InvalidParam {
 		switch {
 		case c.script == "":
 		case run:
-			if why := missingScript(c.pkg, c.script); why != "" {
+			if why := missingScript(scripts, c.pkg, c.script); why != "" {
 				report(c.member, "%s", why)
 			}
 			if p.VDUs == nil && !told {
@@ -181,16 +184,22 @@ func (p Params) Check(r lcm.Request, run bool) []lcm.InvalidParam {
 }
 
 // missingScript says why a package cannot give a script; "" when it can.
-func missingScript(pkg fs.FS, script string) string {
-	name := path.Clean(script)
+func missingScript(scripts durable.Runner, pkg fs.FS, file string) string {
+	name := path.Clean(file)
 	if !fs.ValidPath(name) || name == "." {
-		return script + " is not a path within the package"
+		return file + " is not a path within the package"
 	}
 	if pkg == nil {
 		return ""
 	}
 	if info, err := fs.Stat(pkg, name); err != nil || !info.Mode().IsRegular() {
 		return "the package has no script " + name
+	}
+	if script.IsProgram(pkg, name) {
+		if err := scripts.CanRun(pkg, name); err != nil {
+			e := lcm.AsError(err)
+			return strings.TrimSuffix(e.Detail+"; "+e.Hint, "; ")
+		}
 	}
 	return ""
 }

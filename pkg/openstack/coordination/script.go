@@ -25,7 +25,12 @@ func (m *Coordinator) runScript(ctx context.Context, s *lcm.Step, u Unit, id str
 				)
 			}
 			input, err := m.scriptInput(ctx, u, id, p, back)
-			return script.Job{Package: m.Execution.Package, Script: p.script, Input: input, Timeout: limit}, err
+			j := script.Job{Package: m.Execution.Package, Script: p.script, Input: input, Timeout: limit}
+			if script.IsProgram(j.Package, p.script) {
+				j.Program = script.CoordinationProgram
+				j.Input = map[string]any{"operation": "change_vnfpkg", "vnfc_param": input}
+			}
+			return j, err
 		},
 		Failed: func(err error) error { return scriptFailed(fmt.Sprintf("%s of %s", u.Name, id), err) },
 	})

@@ -25,13 +25,19 @@ const (
 var aliases = map[Class]Class{"KubernetesClusterUserData": Default}
 
 // The members of additionalParams that choose the class. The file is not read for classes that are built in, but a
-// request has to name both or none. Any other class is one of the package, in the file.
+// request has to name both or none. Any other class is one of the package, in the file. The file alone is a program of
+// the package (script.Program).
 const (
 	// ParamFile names the file of the class.
 	ParamFile = "lcm-operation-user-data"
 	// ParamClass names the class.
 	ParamClass = "lcm-operation-user-data-class"
 )
+
+// Named says whether additionalParams choose a class, or a program in the place of one.
+func Named(params sol.KeyValuePairs) bool {
+	return params[ParamFile] != nil || params[ParamClass] != nil
+}
 
 // identifier matches names of Python classes that need no other letters.
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
@@ -49,15 +55,18 @@ func Select(params sol.KeyValuePairs) (class Class, own *Own, bad []lcm.InvalidP
 	switch {
 	case !hasFile && !hasClass:
 		return Default, nil, nil
-	case !hasClass:
-		report(ParamClass, "is missing: %s and %s go together", ParamFile, ParamClass)
-		return "", nil, bad
 	case !hasFile:
 		report(ParamFile, "is missing: %s and %s go together", ParamFile, ParamClass)
 	}
 	at, ok := file.(string)
 	if hasFile && (!ok || at == "") {
 		report(ParamFile, "is not the path of a file")
+	}
+	if !hasClass {
+		if at = path.Clean(at); !fs.ValidPath(at) {
+			report(ParamFile, "is not a path within the package")
+		}
+		return Default, &Own{File: at}, bad
 	}
 	s, _ := name.(string)
 	c := Class(s)

@@ -1,6 +1,7 @@
 package userdata
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,11 +16,17 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
-// Own is a user-data class of the package.
+// Own is a user-data class of the package, or a program that takes its place.
 type Own struct {
 	File string // path of its file in the package
-	Name string
+	Name string // of the class; "" for a program
 }
+
+// IsProgram says that it is a program, which has no class.
+func (o Own) IsProgram() bool { return o.Name == "" }
+
+// String is the name of the class, or the file of the program.
+func (o Own) String() string { return cmp.Or(o.Name, o.File) }
 
 // Result is what a method of a class of the package has returned. What it leaves out stays as it is.
 type Result struct {

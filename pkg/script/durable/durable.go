@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -21,6 +22,8 @@ type Runner interface {
 	// StartJob begins a run under a key that no run has. It goes on after ctx ends, and ends with the process or when
 	// no tick has asked about it for abandonedAfter.
 	StartJob(ctx context.Context, key string, j script.Job) error
+	// CanRun says with a CodeUnprocessable error why a file of a package cannot be run as a program (script.Program).
+	CanRun(pkg fs.FS, name string) error
 	// Follow hands over the lines written since the last call, and waits for the end of the run or for a time. known is
 	// false when this process has no such run; err is the outcome of one that is over.
 	Follow(ctx context.Context, key string, wait time.Duration, line func(string)) (known, over bool, err error)

@@ -13,12 +13,11 @@ import sys
 import traceback
 
 import gybe_names
+import gybe_program
+
+from gybe_program import Refused
 
 MAX_PICKLE = 8 << 20
-
-
-class Refused(Exception):
-    """A fault of the script that its own traceback would not explain."""
 
 
 def feed(data):
@@ -161,6 +160,15 @@ def run(task, result):
     # Modules of the package are found before those of the library, which have names that others do not have.
     sys.path.remove(task["library"])
     sys.path.append(task["library"])
+    if task["program"]:
+        try:
+            value, status = gybe_program.call(task)
+            text = encode(value)
+        except Refused as e:
+            sys.exit(str(e))
+        with open(result, "wb") as out:
+            out.write(text)
+        sys.exit(status)
     kind = KINDS.get(task["kind"])
     if kind is user_data or importlib.util.find_spec("tacker") is None:
         gybe_names.install()
