@@ -179,6 +179,9 @@ func (g desired) ungranted(st *userdata.Stack) error {
 			}
 		}
 	}
+	if err := c.hasMachines(st); err != nil {
+		return err
+	}
 	return c.hasLinks()
 }
 
@@ -265,6 +268,8 @@ func wouldBe(verb string, has any) string {
 func (c compared) reason(l userdata.Leaf, node, what string) string {
 	byGrant, byRequest := c.overruled(l)
 	switch {
+	case c.own != nil:
+		return c.decides()
 	case byGrant:
 		return "additionalParams.nfv of the grant decides it"
 	case byRequest:
@@ -302,12 +307,18 @@ func (c compared) hasLink(link sol.ExtVirtualLinkData, cpd, pointer string) erro
 			continue
 		}
 		taken = true
-		if _, byRequest := c.overruled(l); byRequest && l.Leaf == "network" {
-			if has, _ := c.value(l); has != link.ResourceID {
+		_, byRequest := c.overruled(l)
+		if l.Leaf != "network" || !byRequest && c.own == nil {
+			continue
+		}
+		if has, _ := c.value(l); has != link.ResourceID {
+			if c.own != nil {
 				return lcm.Errorf(lcm.CodeUpstream, "the grant connects %s to the network %s (%s), but it would be on "+
-					"%v: additionalParams.nfv of the request decides it", l.Name, link.ResourceID, pointer, has).
-					WithHint("leave nfv.CP." + l.Name + ".network out of additionalParams")
+					"%v: %s", l.Name, link.ResourceID, pointer, has, c.decides()).WithHint(followGrant)
 			}
+			return lcm.Errorf(lcm.CodeUpstream, "the grant connects %s to the network %s (%s), but it would be on "+
+				"%v: additionalParams.nfv of the request decides it", l.Name, link.ResourceID, pointer, has).
+				WithHint("leave nfv.CP." + l.Name + ".network out of additionalParams")
 		}
 	}
 	if !taken {

@@ -25,7 +25,8 @@ var scriptForms = map[string]struct {
 }{
 	"user-data class": {
 		"UserData/c.py", "\nclass C:\n    @staticmethod\n    def heal(*a):\n        attack()\n        return {}\n",
-		script.Job{Kind: script.UserData, Class: "C", Method: "heal"}, false,
+		script.Job{Kind: script.UserData, Class: "C", Method: "heal"},
+		false,
 	},
 	"user-data class of version 1": {
 		"UserData/c.py", `

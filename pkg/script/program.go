@@ -3,7 +3,9 @@ package script
 import (
 	"bytes"
 	"debug/elf"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -35,21 +37,12 @@ func beginning(pkg fs.FS, name string) ([]byte, error) {
 	}
 	defer func() { _ = f.Close() }() // only read
 	begin := make([]byte, maxFirstLine)
-	n, err := readFull(f, begin)
+	n, err := io.ReadFull(f, begin)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
 	line, _, _ := bytes.Cut(begin[:n], []byte("\n"))
 	return line, err
-}
-
-// readFull reads up to the end of the file or of the buffer.
-func readFull(f fs.File, into []byte) (n int, err error) {
-	for n < len(into) {
-		m, err := f.Read(into[n:])
-		n += m
-		if err != nil {
-			break
-		}
-	}
-	return n, nil
 }
 
 // CanRun says with a CodeUnprocessable error why a file of a package cannot be run as a program on this node: it is

@@ -48,7 +48,8 @@ func TestProgram(t *testing.T) {
 				script.CoordinationProgram,
 				"#!/bin/sh -e\ncat Files/word >&2\necho >&2\ngrep -o '\"kind\": \"[a-z-]*\"' >&2",
 				`{}`,
-				[]string{"found", `"kind": "coordination"`}, "", false,
+				[]string{"found", `"kind": "coordination"`},
+				"", false,
 			},
 			"a shell script with a result": {
 				script.UserDataProgram,
@@ -79,7 +80,9 @@ json.dump({"user_script_err_handling_data": {"n": 1}}, sys.stdout)
 			"a failure with a result": {
 				script.MgmtProgram,
 				"#!/bin/sh\necho '{\"user_script_err_handling_data\": {\"k\": 1}}'\necho too late >&2\nexit 3",
-				`{"user_script_err_handling_data": {"k": 1}}`, []string{"too late"}, "exit status 3: too late", false,
+				`{"user_script_err_handling_data": {"k": 1}}`,
+				[]string{"too late"},
+				"exit status 3: too late", false,
 			},
 			"a failure with a text": {
 				script.MgmtProgram, "#!/bin/sh\necho begins\nexit 4", `{}`, nil, "exit status 4", false,

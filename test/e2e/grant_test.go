@@ -28,7 +28,7 @@ type managed struct {
 }
 
 // startManaged starts a node with an NFVO in front of a cloud with two zones.
-func startManaged(t *testing.T) *managed {
+func startManaged(t *testing.T, change ...func(*configuration)) *managed {
 	t.Helper()
 	cloud := simcloud.StartTest(t, simcloud.Options{
 		Hosts: []simcloud.Host{
@@ -46,6 +46,9 @@ func startManaged(t *testing.T) *managed {
 	m.world = start(t, cloud, func(c *configuration) {
 		c.NFVO.URL = m.nfvo.URL
 		c.NFVO.Poll, c.NFVO.RetryBase, c.NFVO.RetryMax = interval, time.Millisecond, interval
+		for _, f := range change {
+			f(c)
+		}
 	})
 	m.requests = requests
 	return m
