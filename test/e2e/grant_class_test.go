@@ -61,7 +61,9 @@ func TestGrantThatAClassDoesNotFollow(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := managed{world: copyOf(m.world, t), nfvo: m.nfvo}
+			w := *m.world
+			w.t = t
+			m := managed{world: &w, nfvo: m.nfvo}
 			decide = tt.grants
 			s := sourceOf(t, plainSource)
 			s.edit(t, "UserData/site.py", tt.old, tt.replacement)
@@ -87,11 +89,4 @@ func TestGrantThatAClassDoesNotFollow(t *testing.T) {
 			require.NoError(t, m.api.DeleteInstance(t.Context(), id))
 		})
 	}
-}
-
-// copyOf is a world for a subtest.
-func copyOf(w *world, t *testing.T) *world {
-	c := *w
-	c.t = t
-	return &c
 }

@@ -95,7 +95,7 @@ func (s *Stack) number(v any) (int, bool) {
 	case int64:
 		return int(v), true
 	case uint64:
-		return int(v), true //nolint:gosec // Heat has far fewer members
+		return int(v), true
 	case float64:
 		return int(v), true
 	}
