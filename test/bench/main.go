@@ -21,8 +21,8 @@ import (
 func main() {
 	b := bench{onboarded: map[string]string{}, clusters: map[int]built{}}
 	flag.StringVar(&b.only, "only", "",
-		"comma separated sections: auth, reads, versions, lists, packages, requests, operations, notify, tour, slow, "+
-			"silent, crowd, nodes, cluster, fleet (default all)")
+		"comma separated sections: auth, reads, versions, lists, packages, requests, operations, classes, notify, "+
+			"tour, slow, silent, crowd, nodes, cluster, fleet (default all)")
 	flag.StringVar(&b.bin, "bin", "bin", "folder with the gybe and simcloud binaries")
 	flag.IntVar(&b.rows, "rows", listedOperations, "operations that the section lists inserts")
 	flag.IntVar(&b.parallel, "parallel", 100, "instantiations at once")
@@ -122,6 +122,7 @@ func (b *bench) run(ctx context.Context, dir string) (err error) {
 		{"requests", b.requests},
 		{"operations", b.operations},
 		{"granted", b.granted},
+		{"classes", b.classes},
 		{"notify", b.notifications},
 		{"tour", b.tours},
 		{"slow", b.slow},
