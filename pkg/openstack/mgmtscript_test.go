@@ -88,9 +88,16 @@ func TestMgmtScriptsAreRefused(t *testing.T) {
 	require.Contains(t, lcm.AsError(err).Hint, "scripts.python")
 
 	on := &packaged.Drivers{BuiltIn: mgmt.Registry{}, Host: durable.Host{Scripts: runner(t, "none")}}
-	bash := vnfd.Implementation{Name: "m", ArtifactType: "tosca.artifacts.Implementation.Bash", File: "m.sh"}
-	_, err = on.Driver(bash)
+	other := vnfd.Implementation{Name: "m", ArtifactType: "tosca.artifacts.File", File: "m.sh"}
+	_, err = on.Driver(other)
 	require.ErrorContains(t, err, "running m.sh of the package is not supported")
+	program := vnfd.Implementation{Name: "m", ArtifactType: "tosca.artifacts.Implementation.Bash", File: "m.sh"}
+	lua, err := on.Driver(program)
+	require.NoError(t, err)
+	err = lua.Validate(t.Context(), lcm.Request{Type: sol.LcmOperationInstantiate, Package: fstest.MapFS{
+		"m.sh": {Data: []byte("#!/usr/bin/no-such-lua\n")},
+	}})
+	require.ErrorContains(t, err, "names the interpreter /usr/bin/no-such-lua, which scripts do not find")
 	d, err := on.Driver(impl)
 	require.NoError(t, err)
 	err = d.Validate(t.Context(), lcm.Request{Type: sol.LcmOperationInstantiate, Package: fstest.MapFS{}})

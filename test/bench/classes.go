@@ -56,8 +56,8 @@ func countCPU(pid int) (used func() (time.Duration, error), end func() error, er
 // classes compares operations whose stack a user-data class of the package makes, in a sandbox, with the same ones of
 // the class that is built in. Both classes of the package plain make the same resources.
 func (b *bench) classes(ctx context.Context, dir string) error {
-	if _, err := exec.LookPath("bwrap"); err != nil {
-		b.row("own class against StandardUserData", "", "not measured: "+err.Error(), "")
+	if _, missing := exec.LookPath("bwrap"); missing != nil {
+		b.row("own class against StandardUserData", "", "not measured: "+missing.Error(), "")
 		return nil
 	}
 	vnfd, builtIn, err := b.plainPackage(ctx, dir)

@@ -298,9 +298,16 @@ func TestSelect(t *testing.T) {
 		"standard": {
 			sol.KeyValuePairs{file: "./UserData/x.py", class: "StandardUserData"}, userdata.Standard, nil,
 		},
-		"v1 clusters":   {sol.KeyValuePairs{file: "x.py", class: "KubernetesClusterUserData"}, userdata.Default, nil},
-		"default named": {sol.KeyValuePairs{file: "x.py", class: "DefaultUserData"}, userdata.Default, nil},
-		"only the file": {sol.KeyValuePairs{file: "x.py"}, "", []string{"/additionalParams/" + class}},
+		"v1 clusters": {
+			sol.KeyValuePairs{file: "x.py", class: "KubernetesClusterUserData"}, userdata.Default, nil,
+		},
+		"default named": {
+			sol.KeyValuePairs{file: "x.py", class: "DefaultUserData"}, userdata.Default, nil,
+		},
+		"a program of the package": {sol.KeyValuePairs{file: "./UserData/x"}, "the program UserData/x", nil},
+		"a program outside the package": {
+			sol.KeyValuePairs{file: "../x"}, "the program ../x", []string{"/additionalParams/" + file},
+		},
 		"only a class": {
 			sol.KeyValuePairs{class: "StandardUserData"}, "StandardUserData", []string{"/additionalParams/" + file},
 		},
@@ -320,9 +327,15 @@ func TestSelect(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, own, bad := userdata.Select(tt.params)
-			if own != nil && own.Name != "" {
+			_, named := tt.params[class]
+			switch {
+			case own == nil:
+			case !named:
+				require.True(t, own.IsProgram())
+				got = userdata.Class("the program " + own.File)
+			case own.Name != "":
 				got = userdata.Class(own.Name + " in " + own.File)
-			} else if own != nil {
+			default:
 				got = ""
 			}
 			require.Equal(t, tt.want, got)
