@@ -83,7 +83,7 @@ func TestMgmtScriptsAreRefused(t *testing.T) {
 	impl := vnfd.Implementation{Name: "m", ArtifactType: packaged.ArtifactType, File: "Scripts/m.py"}
 	off := &packaged.Drivers{BuiltIn: mgmt.Registry{}}
 	_, err := off.Driver(impl)
-	require.ErrorContains(t, err, "this node runs no scripts")
+	require.ErrorContains(t, err, "not built in: it is a script of the package (Scripts/m.py), and this node runs no")
 	require.Equal(t, lcm.CodeUnprocessable, lcm.AsError(err).Code)
 	require.Contains(t, lcm.AsError(err).Hint, "scripts.python")
 

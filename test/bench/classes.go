@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -56,10 +55,6 @@ func countCPU(pid int) (used func() (time.Duration, error), end func() error, er
 // classes compares operations whose stack a user-data class of the package makes, in a sandbox, with the same ones of
 // the class that is built in. Both classes of the package plain make the same resources.
 func (b *bench) classes(ctx context.Context, dir string) error {
-	if _, missing := exec.LookPath("bwrap"); missing != nil {
-		b.row("own class against StandardUserData", "", "not measured: "+missing.Error(), "")
-		return nil
-	}
 	vnfd, builtIn, err := b.plainPackage(ctx, dir)
 	if err != nil {
 		return err

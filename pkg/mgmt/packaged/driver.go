@@ -57,9 +57,11 @@ func (d *Drivers) Driver(impl vnfd.Implementation) (lcm.MgmtDriver, error) {
 	if d.Host.Scripts == nil {
 		return nil, lcm.Errorf(
 			lcm.CodeUnprocessable,
-			"the VNFD names the mgmt driver %q, a script of the package (%s), and this node runs no scripts", impl.Name,
-			impl.File,
-		).WithHint("have the operator switch scripts on (scripts.python)")
+			"the VNFD names the mgmt driver %q, which is not built in: it is a script of the package (%s), and this "+
+				"node runs no scripts", impl.Name, impl.File,
+		).WithHint(fmt.Sprintf("have the operator switch scripts on (scripts.python), or ignore the driver: upload "+
+			"the package again with %q: %q in its userDefinedData (gybe package upload --ignore-mgmt-driver)",
+			lcm.KeyIgnoreMgmtDrivers, impl.Name))
 	}
 	return driver{d, impl}, nil
 }
