@@ -219,3 +219,23 @@ func TestConnectionsOfClustersAreRecognised(t *testing.T) {
 	require.Equal(t, []sol.VnfcInfo{{ID: "r1", VduID: "worker", VnfcResourceInfoID: "server"}}, s.VNFCs())
 	require.Equal(t, map[string]int{"worker_instance": 1}, s.Levels())
 }
+
+// The instance itself says in version 2 how it is connected; the ports of the consumer have a prefix there.
+func TestConnectionsOfVersion2AreThoseOfTheInstance(t *testing.T) {
+	t.Parallel()
+	req := request()
+	req.Version = 2
+	req.Instance = json.RawMessage(`{"id": "` + id + `", "vnfdId": "vnfd", "instantiationState": "INSTANTIATED",
+		"vimConnectionInfo": {"vim1": {"vimId": "vim", "vimType": "ETSINFV.OPENSTACK_KEYSTONE.V_3"}},
+		"instantiatedVnfInfo": {"flavourId": "simple", "extVirtualLinkInfo": [{"id": "link",
+			"resourceHandle": {"resourceId": "net"},
+			"extLinkPorts": [{"id": "req-p1", "resourceHandle": {"resourceId": "port"}}, {"id": "own", "resourceHandle": {}}],
+			"currentVnfExtCpData": [{"cpdId": "CP1", "cpConfig": {"key": {"linkPortId": "p1"}}}]}]}}`)
+	require.Equal(t, []sol.ExtVirtualLinkData{{
+		ID: "link", ResourceID: "net",
+		ExtCps: []sol.VnfExtCpData{
+			{CpdID: "CP1", CpConfig: map[string]sol.VnfExtCpConfig{"key": {LinkPortID: "p1"}}},
+		},
+		ExtLinkPorts: []sol.ExtLinkPortData{{ID: "p1", ResourceHandle: sol.ResourceHandle{ResourceID: "port"}}},
+	}}, made(t, req).ExtVirtualLinks)
+}
