@@ -4,3 +4,7 @@
 SET LOCAL lock_timeout = '5s';
 
 ALTER TABLE vnf_instance ADD COLUMN rendered_params bytea; -- sealed
+
+-- Connections of a VIM that the present one has replaced, so that instances with a copy of one of them use the present one; NULL for most. Nodes
+-- of the release before neither read nor change it.
+ALTER TABLE vim ADD COLUMN previous bytea; -- sealed

@@ -23,8 +23,8 @@ const Prefix = "/v1.0"
 type API struct {
 	Services *admission.Services
 	Clock    lcm.Clock
-	// Check logs in to a VIM that is to be registered; nil leaves that out.
-	Check func(context.Context, lcm.Vim) error
+	// Check logs in to a VIM that is to be registered, and returns its regions; nil leaves that out.
+	Check func(context.Context, lcm.Vim) (regions []string, err error)
 	// Unavailable returns the VIMs that do not answer, by lcm.VimKey; nil leaves that out.
 	Unavailable func(context.Context) (map[string]lcm.VimFault, error)
 }
@@ -126,8 +126,12 @@ func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
 	}
 	now := a.Clock.Now()
 	v.Created, v.Updated = now, now
-	if err := a.check(r.Context(), &v); err != nil {
+	regions, err := a.check(r.Context(), &v)
+	if err != nil {
 		return err
+	}
+	if _, named := v.Connection.AccessInfo[regionMember]; !named && len(regions) == 1 {
+		v.Connection.AccessInfo[regionMember] = regions[0] // clients show it as placement_attr
 	}
 	if err := a.Services.In(r.Principal).SaveVim(r.Context(), v); err != nil {
 		return err
@@ -140,12 +144,13 @@ func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
 // projectOf is the project of a request, to which all VIMs belong that it sees.
 func projectOf(r *frame.Request) string { return cmp.Or(r.Principal.Project, lcm.DefaultProject) }
 
-// check logs in to a VIM.
-func (a *API) check(ctx context.Context, v *lcm.Vim) error {
+// check logs in to a VIM, and returns its regions.
+func (a *API) check(ctx context.Context, v *lcm.Vim) ([]string, error) {
 	if a.Check == nil {
-		return nil
+		return nil, nil
 	}
-	return located(a.Check(ctx, *v), v)
+	regions, err := a.Check(ctx, *v)
+	return regions, located(err, v)
 }
 
 func (a *API) change(w http.ResponseWriter, r *frame.Request) error {
@@ -167,7 +172,7 @@ func (a *API) change(w http.ResponseWriter, r *frame.Request) error {
 		return err
 	}
 	if connects {
-		if err := a.check(r.Context(), &v); err != nil {
+		if _, err := a.check(r.Context(), &v); err != nil {
 			return err
 		}
 	}

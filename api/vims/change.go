@@ -49,7 +49,7 @@ func change(old lcm.Vim, in gybeapi.VimChange, project string) (v lcm.Vim, conne
 	if len(c.Extra) == 0 {
 		c.Extra = nil
 	}
-	v.Connection = c
+	v.Reconnect(c)
 	return v, true, lcm.Unprocessable(wrong...)
 }
 

@@ -1,6 +1,7 @@
 package vims_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -74,16 +75,21 @@ func TestAVimIsChanged(t *testing.T) {
 	} {
 		want, err := b.Store.Vim(t.Context(), id)
 		require.NoError(t, err)
+		before := want.Connection
+		before.AccessInfo, before.InterfaceInfo = maps.Clone(before.AccessInfo), maps.Clone(before.InterfaceInfo)
 		tt.change(want)
-		before := checked
+		checkedBefore := checked
 		a := b.Do(t, "PUT", "/v1.0/vims/"+id+".json", `{"vim":`+tt.body+`}`)
 		require.Equal(t, 200, a.Status, tt.name+string(a.Body))
 		require.NotContains(t, string(a.Body), apitest.Password)
-		require.Equal(t, tt.checked, checked-before, tt.name)
+		require.Equal(t, tt.checked, checked-checkedBefore, tt.name)
 		got, err := b.Store.Vim(t.Context(), id)
 		require.NoError(t, err)
 		require.Equal(t, want.Version+1, got.Version)
-		got.Version, got.Updated = want.Version, want.Updated
+		if tt.name == "password" {
+			require.Equal(t, []sol.VimConnectionInfo{before}, got.Previous, "instances that have it are renewed")
+		}
+		got.Version, got.Updated, got.Previous = want.Version, want.Updated, want.Previous
 		require.Equal(t, want, got, tt.name)
 		shown := apitest.JSON[gybeapi.VimBody](t, b.Do(t, "GET", "/v1.0/vims/"+id, nil)).Vim
 		require.Equal(t, apitest.JSON[gybeapi.VimBody](t, a).Vim, shown)

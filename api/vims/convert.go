@@ -23,6 +23,9 @@ const (
 	kubernetesType = "ETSINFV.KUBERNETES.V_1"
 )
 
+// regionMember is the member of accessInfo with the region.
+const regionMember = "region"
+
 // read makes a VIM with a new id from a registration in a project.
 func read(in gybeapi.Vim, project string) (lcm.Vim, error) {
 	id := uuid.NewString()
@@ -68,7 +71,7 @@ func connection(in gybeapi.Vim) (sol.VimConnectionInfo, []lcm.InvalidParam) {
 		return c, append(cred.bad, project.bad...)
 	}
 	c.VimType = openstackType
-	set(c.AccessInfo, "region", region(in.PlacementAttr))
+	set(c.AccessInfo, regionMember, region(in.PlacementAttr))
 	if kind.secret == cloud {
 		set(c.AccessInfo, cloud, cred.get(cloud))
 		return c, append(cred.bad, besideCloud(in)...)

@@ -66,7 +66,7 @@ func registration(v *lcm.Vim) gybeapi.Vim {
 		return out
 	}
 	out.Type = openstack
-	if r := text(c.AccessInfo, "region"); r != "" {
+	if r := text(c.AccessInfo, regionMember); r != "" {
 		out.PlacementAttr["regions"] = []any{r}
 	}
 	if name := text(c.AccessInfo, cloud); name != "" {

@@ -3,6 +3,7 @@ package vims_test
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,7 +28,8 @@ const (
 type bundle struct {
 	*apitest.Domain
 	*apitest.Server
-	check func(lcm.Vim) error
+	check   func(lcm.Vim) error
+	regions []string // what check finds
 }
 
 func setup(t *testing.T) *bundle {
@@ -35,7 +37,7 @@ func setup(t *testing.T) *bundle {
 	b := &bundle{Domain: apitest.NewDomain(t), check: func(lcm.Vim) error { return nil }}
 	b.Server = apitest.Serve(t, (&vims.API{
 		Services: b.Services, Clock: lcm.SystemClock{},
-		Check: func(_ context.Context, v lcm.Vim) error { return b.check(v) },
+		Check: func(_ context.Context, v lcm.Vim) ([]string, error) { return b.regions, b.check(v) },
 	}).Mount)
 	return b
 }
@@ -293,4 +295,28 @@ func TestTheClusterOfAnInstanceStays(t *testing.T) {
 	require.Equal(t, 409, a.Status)
 	require.Contains(t, a.Problem.Detail, v.Owner)
 	require.NotContains(t, string(b.Do(t, "GET", "/v1.0/vims", nil).Body), apitest.Password)
+}
+
+// TestTheOnlyRegionOfAVIMIsShown: a registration that names no region gets the one of the catalogue. With several ones,
+// the user has to choose.
+func TestTheOnlyRegionOfAVIMIsShown(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for n, tt := range []struct {
+		catalogue   []string
+		given, want string
+	}{
+		{[]string{"one"}, `{}`, `{"regions":["one"]}`},
+		{[]string{"one"}, `{"regions":["two"]}`, `{"regions":["two"]}`},
+		{[]string{"one", "two"}, `{}`, `{}`},
+		{nil, `{}`, `{}`},
+	} {
+		b.regions = tt.catalogue
+		body := strings.NewReplacer(
+			`{"regions":["RegionOne"]}`, tt.given, `"name":"cloud"`, `"name":"cloud`+strconv.Itoa(n)+`"`,
+		).Replace(openstack)
+		a := b.Do(t, "POST", "/v1.0/vims", body)
+		require.Equal(t, 201, a.Status, string(a.Body))
+		require.Contains(t, string(a.Body), `"placement_attr":`+tt.want)
+	}
 }

@@ -144,12 +144,12 @@ func (a *App) ready(context.Context) error {
 }
 
 // checkVim logs in to a VIM that is about to be registered or changed.
-func (a *App) checkVim(ctx context.Context, v lcm.Vim) error {
+func (a *App) checkVim(ctx context.Context, v lcm.Vim) (regions []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, min(a.cfg.OpenStack.RequestTimeout, writeTimeout*3/4))
 	defer cancel()
 	if v.Connection.VimType == kubernetes.VimType {
 		_, err := kubernetes.Verify(ctx, v.Name, v.Connection, outboundPolicy(&a.cfg))
-		return err
+		return nil, err
 	}
 	return a.drivers.openstack.Check(ctx, v.Name, v.Connection)
 }

@@ -38,6 +38,9 @@ func Verify(ctx context.Context, key string, conn sol.VimConnectionInfo, p *outb
 		e.Params = []lcm.InvalidParam{{
 			Pointer: "/vimConnectionInfo/" + lcm.Escape(key) + "/" + member, Detail: e.Detail,
 		}}
+		if e.Hint == "" {
+			e.Hint = remedy(member)
+		}
 		return Identity{}, &e
 	}
 	a, err := FromVim(conn)
@@ -60,6 +63,23 @@ func Verify(ctx context.Context, key string, conn sol.VimConnectionInfo, p *outb
 		return Identity{}, err
 	}
 	return who, nil
+}
+
+// remedy says what to do about a member of a connection with which no API server was reached.
+func remedy(member string) string {
+	switch member {
+	case "interfaceInfo/" + InterfaceEndpoint:
+		return "give the address of the API server as auth_url; kubectl cluster-info shows it"
+	case "interfaceInfo/" + InterfaceCA:
+		return "give the certificate authority of the API server as ssl_ca_cert (certificate-authority-data of a " +
+			"kubeconfig, decoded), or cert_verify: False to trust any certificate"
+	case "accessInfo/" + AccessToken:
+		return "give a bearer_token that is still valid; kubectl create token SERVICE_ACCOUNT makes one"
+	case "accessInfo/" + AccessCertificate:
+		return "give client_certificate and client_key of a user of this cluster, and check that the certificate has " +
+			"not expired"
+	}
+	return "check the credentials: the API server has to know their user"
 }
 
 // unreadable finds certificates and addresses that cannot be used, and their member of the connection.

@@ -238,6 +238,7 @@ func TestMistakesOfAConnectionArePointedAt(t *testing.T) {
 			_, err := kubernetes.Verify(t.Context(), "k/1", tt.access.Vim(), tt.policy)
 			e := lcm.AsError(err)
 			require.Equal(t, lcm.CodeUnprocessable, e.Code, e)
+			require.NotEmpty(t, e.Hint, "it says what to do")
 			require.Equal(t, []lcm.InvalidParam{{Pointer: "/vimConnectionInfo/k~11/" + tt.member, Detail: e.Detail}},
 				e.Params)
 			require.Contains(t, e.Detail, tt.text)

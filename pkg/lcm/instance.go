@@ -148,9 +148,11 @@ type Vim struct {
 	// Owner is the instance that made it, or "" for one that an operator registered.
 	Owner      string
 	Connection sol.VimConnectionInfo
-	Default    bool
-	Created    time.Time
-	Updated    time.Time
+	// Previous are connections that Connection has replaced, the oldest first (Reconnect).
+	Previous []sol.VimConnectionInfo
+	Default  bool
+	Created  time.Time
+	Updated  time.Time
 }
 
 // PrimaryVim returns the connection that holds the instance's own resources, with its key: the first by key that does

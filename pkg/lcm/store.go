@@ -165,6 +165,8 @@ type Claimed struct {
 	Instance *Instance
 	// Phase is the record of Op.Phase, nil when it has not begun.
 	Phase *PhaseRecord
+	// Renewed are the keys of connections of the instance that have new credentials of their registered VIMs (Renew).
+	Renewed []string
 }
 
 // Tick is the outcome of one or more phases run under a claim.

@@ -116,21 +116,22 @@ func (d *Driver) Close() {
 	d.vims.Close()
 }
 
-// Check logs in to the VIM and finds the services that the driver needs. It serves the registration of a VIM; the error
-// is a CodeUnprocessable one with pointers below /vimConnectionInfo/<key> when the connection is incomplete, its
-// credentials are wrong, or Keystone is not at its address.
-func (d *Driver) Check(ctx context.Context, key string, v sol.VimConnectionInfo) error {
+// Check logs in to the VIM and finds the services that the driver needs. It returns the regions that have a Heat,
+// sorted by name. It serves the registration of a VIM; the error is a CodeUnprocessable one with pointers below
+// /vimConnectionInfo/<key> when the connection is incomplete, its credentials are wrong, or Keystone is not at its
+// address.
+func (d *Driver) Check(ctx context.Context, key string, v sol.VimConnectionInfo) (regions []string, err error) {
 	c, err := d.vims.Connect(ctx, key, v)
 	switch {
 	case err == nil:
 	case cloud.AuthorityUnknown(err):
-		return pointAt(key, "/interfaceInfo/trustedCertificates", err)
+		return nil, pointAt(key, "/interfaceInfo/trustedCertificates", err)
 	case cloud.NoKeystone(err):
-		return pointAt(key, "/interfaceInfo/endpoint", err)
+		return nil, pointAt(key, "/interfaceInfo/endpoint", err)
 	default:
-		return unprocessable(key, err)
+		return nil, unprocessable(key, err)
 	}
-	return c.Check()
+	return c.Regions(), c.Check()
 }
 
 // Health lists what this node knows of the availability of VIMs.

@@ -47,7 +47,8 @@ func TestCheckOfAConnection(t *testing.T) {
 			}
 			d := openstack.New(openstack.Config{Outbound: tt.policy}, slog.New(slog.DiscardHandler))
 			t.Cleanup(d.Close)
-			e := lcm.AsError(d.Check(t.Context(), "a/b", s.Vim()))
+			_, err := d.Check(t.Context(), "a/b", s.Vim())
+			e := lcm.AsError(err)
 			require.NotNil(t, e)
 			require.Equal(t, tt.code, e.Code, e)
 			stubcloud.SecretFree(t, e.Error())

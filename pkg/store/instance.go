@@ -94,14 +94,34 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// instance reads one, with a lock clause such as FOR UPDATE; CodeNotFound when there is none.
+// instance reads one with the present credentials of its VIMs, with a lock clause such as FOR UPDATE; CodeNotFound when
+// there is none.
 func (s *Records) instance(ctx context.Context, q querier, id, lock string) (*lcm.Instance, error) {
 	rows, err := q.Query(
 		ctx, "SELECT "+instanceColumns.list+" FROM vnf_instance i WHERE i.id = $1 AND i.project = $2 "+lock,
 		id, s.project,
 	)
 	i, err := instanceColumns.one(s.Store, rows, err)
-	return i, orNotFound(err, "VNF instance", id)
+	if err != nil {
+		return nil, orNotFound(err, "VNF instance", id)
+	}
+	return i, s.renewed(ctx, q, i)
+}
+
+// renewed gives an instance the present credentials of its registered VIMs.
+func (s *Records) renewed(ctx context.Context, q querier, i *lcm.Instance) error {
+	if len(i.VimConnections)+len(i.PreviousVims) == 0 {
+		return nil
+	}
+	rows, err := q.Query(
+		ctx, "SELECT "+vimColumns.list+" FROM vim v WHERE v.project = $1 AND v.previous IS NOT NULL", s.project,
+	)
+	changed, err := vimColumns.collect(s.Store, rows, err)
+	if err != nil {
+		return err
+	}
+	i.Renew(valuesOf(changed))
+	return nil
 }
 
 // Instances implements lcm.Records.

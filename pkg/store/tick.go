@@ -19,6 +19,7 @@ func (s *Store) Claim(ctx context.Context, opID, node string) (*lcm.Claimed, err
 	var op []*lcm.Operation
 	var inst []*lcm.Instance
 	var phase []*lcm.PhaseRecord
+	var changed []*lcm.Vim
 	var exists bool
 	err := s.read(ctx, "claim operation", func(b *pgx.Batch) {
 		// Nothing that is rendered changes.
@@ -32,6 +33,8 @@ func (s *Store) Claim(ctx context.Context, opID, node string) (*lcm.Claimed, err
 		b.Queue("SELECT "+phaseColumns.list+` FROM lcm_op_phase p
 			JOIN vnf_lcm_op_occ o ON p.op_id = o.id AND p.run = o.run AND p.name = o.phase
 			WHERE o.id = $1`, opID).Query(phaseColumns.into(s, &phase))
+		b.Queue("SELECT "+vimColumns.list+` FROM vim v JOIN vnf_lcm_op_occ o ON o.project = v.project
+			WHERE o.id = $1 AND v.previous IS NOT NULL`, opID).Query(vimColumns.into(s, &changed))
 		b.Queue("SELECT EXISTS (SELECT FROM vnf_lcm_op_occ WHERE id = $1)", opID).QueryRow(
 			func(row pgx.Row) error { return row.Scan(&exists) },
 		)
@@ -49,6 +52,10 @@ func (s *Store) Claim(ctx context.Context, opID, node string) (*lcm.Claimed, err
 	c := &lcm.Claimed{Op: op[0], Instance: inst[0]}
 	if len(phase) > 0 {
 		c.Phase = phase[0]
+	}
+	c.Renewed = c.Instance.Renew(valuesOf(changed))
+	if c.Op.Before != nil {
+		c.Op.Before.Renew(valuesOf(changed)) // a rollback leads back to it
 	}
 	return c, nil
 }

@@ -28,6 +28,7 @@ var vims = table[lcm.Vim]{
 		text("type", func(v *lcm.Vim) *string { return &v.Connection.VimType }, writeOnly),
 		scalar("is_default", func(v *lcm.Vim) *bool { return &v.Default }),
 		sealedDocument("connection", func(v *lcm.Vim) *sol.VimConnectionInfo { return &v.Connection }),
+		sealedDocument("previous", func(v *lcm.Vim) *[]sol.VimConnectionInfo { return &v.Previous }, optional),
 	},
 }
 

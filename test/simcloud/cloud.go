@@ -230,6 +230,12 @@ func (c *Cloud) tellFleet(before map[string]Duration) {
 // ExpireTokens makes every token invalid now.
 func (c *Cloud) ExpireTokens() { c.keystone.ExpireAll() }
 
+// SetPassword changes the password of a user, whose tokens become invalid. It returns false for a user that does not
+// exist.
+func (c *Cloud) SetPassword(user, password string) bool {
+	return c.keystone.SetPassword(user, password)
+}
+
 // Tokens returns how many tokens a user has.
 func (c *Cloud) Tokens(user string) int { return c.keystone.TokenCount(user) }
 

@@ -203,7 +203,8 @@ func (a *app) vimUpdate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "update VIM [-f FILE]", Short: "Change a VIM",
 		Long: `Change a VIM. The file is as for register, and has only what changes; the server logs in with the new
-credentials before it stores them. VNF instances keep the connection that they have.`,
+credentials before it stores them. VNF instances with the previous credentials of the VIM use the new ones from then
+on; another URL, project or region does not reach them.`,
 		Example: `  gybe vim update prod --name prod-east
   gybe vim update prod -f password.yaml`,
 	}

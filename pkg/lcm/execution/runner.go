@@ -72,6 +72,10 @@ func (r *Runner) Advance(ctx context.Context, opID string) (after time.Duration,
 	if claimed == nil {
 		return 0, false, nil
 	}
+	if len(claimed.Renewed) > 0 {
+		r.Log.InfoContext(ctx, "the instance uses the new credentials of its VIM", "op_id", opID,
+			"vnf_instance_id", claimed.Instance.ID, "vim_connections", claimed.Renewed)
+	}
 	t := &tick{
 		Runner: r, tune: r.Tuning.WithDefaults(), op: claimed.Op, instance: claimed.Instance, rec: claimed.Phase,
 		share: claimed.Op.VimKey,

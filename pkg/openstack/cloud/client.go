@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -43,6 +44,7 @@ type session struct {
 	project   string            // name, "" when Keystone did not say
 	projectID string
 	services  map[Service]string
+	regions   []string
 	versions  microversions
 
 	pool    *Pool
@@ -182,11 +184,30 @@ func (c *session) readToken() error {
 	if project != nil {
 		c.project, c.projectID = project.Name, project.ID
 	}
-	c.services = locate(catalog, c.conn.region, c.projectID)
+	c.services, c.regions = locate(catalog, c.conn.region, c.projectID), regionsOf(catalog)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.noteExpiry()
 	return nil
+}
+
+// Regions are the regions of the VIM that have a Heat, by name.
+func (c *session) Regions() []string { return c.regions }
+
+// regionsOf lists the regions in which the catalogue has a public endpoint of Heat.
+func regionsOf(catalog *tokens.ServiceCatalog) (names []string) {
+	for _, e := range catalog.Entries {
+		if serviceTypes[e.Type] != Heat {
+			continue
+		}
+		for _, ep := range e.Endpoints {
+			if name := cmp.Or(ep.Region, ep.RegionID); ep.Interface == "public" && name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // locate finds the public endpoints of the services that we use, in the region if one is given.

@@ -100,6 +100,41 @@ func (t *Translation) Pointer(pointer string) string {
 // object is a JSON object whose members are decoded when they are needed.
 type object map[string]json.RawMessage
 
+// moveEndpoint makes interfaceInfo.endpoint of accessInfo.authUrl, where requests for OpenStack Tacker have the URL of
+// Keystone. An endpoint that is given stays.
+func (t *Translation) moveEndpoint(c object, at string, n int, id string) error {
+	access, reach := c.object("accessInfo"), c.object("interfaceInfo")
+	if access.text(authURL) == "" || reach == nil || reach[endpoint] != nil {
+		return nil
+	}
+	reach[endpoint] = access[authURL]
+	delete(access, authURL)
+	moved := at + "/" + escape.Replace(id) + "/interfaceInfo/" + endpoint
+	t.pointers[moved] = fmt.Sprintf("%s/%d/accessInfo/%s", at, n, authURL)
+	var err error
+	if c["interfaceInfo"], err = json.Marshal(reach); err != nil {
+		return err
+	}
+	c["accessInfo"], err = json.Marshal(access)
+	return err
+}
+
+// The members with the URL of Keystone in version 1 and 2.
+const (
+	authURL  = "authUrl"
+	endpoint = "endpoint"
+)
+
+// object returns a member that is an object, or an empty one if it is absent; nil for any other, which is rejected
+// later.
+func (o object) object(name string) object {
+	out := object{}
+	if raw, ok := o[name]; ok && json.Unmarshal(raw, &out) != nil {
+		return nil
+	}
+	return out
+}
+
 // text returns a member that is a text; "" for any other.
 func (o object) text(name string) (text string) {
 	_ = json.Unmarshal(o[name], &text) // see above
@@ -143,6 +178,9 @@ func (t *Translation) connections(raw json.RawMessage) (any, error) {
 		delete(c, "id")
 		out[id] = c
 		t.moved(at, n, id)
+		if err := t.moveEndpoint(c, at, n, id); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }

@@ -31,6 +31,18 @@ func TestRequestsGetTheFormOfVersion2(t *testing.T) {
 				"k":{"vimType":"ETSINFV.KUBERNETES.V_1","accessInfo":{"bearer_token":"t"}},
 				"z":{"vimType":"ETSINFV.OPENSTACK_KEYSTONE.V_3"}}}`,
 		},
+		"URLs of Keystone": {
+			`{"vimConnectionInfo":[
+				{"id":"a","accessInfo":{"authUrl":"http://k","username":"u"}},
+				{"id":"b","accessInfo":{"authUrl":"http://k"},"interfaceInfo":{"endpoint":"http://e"}},
+				{"id":"c","accessInfo":{"authUrl":1}},
+				{"id":"d","accessInfo":{"authUrl":"http://k"},"interfaceInfo":{"trustedCertificates":"PEM"}}]}`,
+			`{"vimConnectionInfo":{
+				"a":{"interfaceInfo":{"endpoint":"http://k"},"accessInfo":{"username":"u"}},
+				"b":{"accessInfo":{"authUrl":"http://k"},"interfaceInfo":{"endpoint":"http://e"}},
+				"c":{"accessInfo":{"authUrl":1}},
+				"d":{"accessInfo":{},"interfaceInfo":{"endpoint":"http://k","trustedCertificates":"PEM"}}}}`,
+		},
 		"configurations": {
 			`{"extVirtualLinks":[{"id":"n","resourceId":"r","extCps":[
 				{"cpdId":"CP2","cpConfig":[{"linkPortId":"p"}]},
@@ -81,13 +93,16 @@ func TestARequestThatCannotBeTranslatedIsRejectedAtItsMember(t *testing.T) {
 
 func TestPointersLeadIntoTheRequest(t *testing.T) {
 	t.Parallel()
-	got, err := v1.Request(json.RawMessage(`{"vimConnectionInfo":[{"id":"x"},{"id":"a/b"}],"vnfcInstanceId":"one",
+	got, err := v1.Request(json.RawMessage(`{"vimConnectionInfo":[{"id":"x"},
+		{"id":"a/b","accessInfo":{"authUrl":"http://k"}}],"vnfcInstanceId":"one",
 		"extVirtualLinks":[{"extCps":[{"cpdId":"C","cpConfig":[{}]}]}]}`), names{})
 	require.NoError(t, err)
 	for given, want := range map[string]string{
-		"/vimConnectionInfo/a~1b/vimType": "/vimConnectionInfo/1/vimType", "/vimConnectionInfo": "/vimConnectionInfo",
+		"/vimConnectionInfo/a~1b/interfaceInfo/endpoint":    "/vimConnectionInfo/1/accessInfo/authUrl",
+		"/vimConnectionInfo/a~1b/vimType":                   "/vimConnectionInfo/1/vimType",
+		"/vimConnectionInfo":                                "/vimConnectionInfo",
 		"/extVirtualLinks/0/extCps/0/cpConfig/C/linkPortId": "/extVirtualLinks/0/extCps/0/cpConfig/0/linkPortId",
-		"/vnfcInstanceId/0": "/vnfcInstanceId", "/flavourId": "/flavourId", "": "",
+		"/vnfcInstanceId/0":                                 "/vnfcInstanceId", "/flavourId": "/flavourId", "": "",
 	} {
 		require.Equal(t, want, got.Pointer(given))
 	}

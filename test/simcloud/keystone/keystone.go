@@ -5,6 +5,7 @@ package keystone
 import (
 	"crypto/rand"
 	"encoding/base64"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -130,6 +131,20 @@ func (s *Service) ExpireAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.tokens)
+}
+
+// SetPassword changes the password of a user, and makes the tokens of the user invalid, as Keystone does. It returns
+// false for a user that does not exist.
+func (s *Service) SetPassword(name, password string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := s.user("", name)
+	if u == nil {
+		return false
+	}
+	u.Password = password
+	maps.DeleteFunc(s.tokens, func(_ string, t *token) bool { return t.user == u })
+	return true
 }
 
 // SetTTL sets how long tokens issued from now on are valid.
