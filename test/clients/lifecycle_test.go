@@ -184,6 +184,7 @@ func lifeOfAnInstance(t *testing.T, f form) {
 	for _, member := range f.info {
 		require.Contains(t, info, member)
 	}
+	w.refused("vnflcm op list --filter nonsense"+f.option, "an expression looks like (eq,attribute,value)")
 	require.Equal(t, "default", info["flavourId"])
 	require.Equal(t, "STARTED", info["vnfState"])
 	require.Equal(t, []any{obj{"aspectId": "VDU1_scale", "scaleLevel": 0.0}}, scaleStatus(info))
@@ -364,6 +365,7 @@ func TestFailedOperations(t *testing.T) {
 	// After its message this command fails for every server: it has no object to print.
 	out, _, _ := w.try("vnflcm op cancel --cancel-mode FORCEFUL " + op)
 	require.Equal(t, "Cancel request for LCM operation "+op+" has been accepted", strings.TrimSpace(out))
+	note("vnflcm op cancel", true)
 	w.reaches(i.ID, sol.LcmOperationStateFailedTemp)
 	require.Equal(t, "FAILED", w.show("vnflcm op fail " + op)["Operation State"])
 }

@@ -72,6 +72,7 @@ func TestPackages(t *testing.T) {
 		"Links":             obj{"self": obj{"href": self}, "packageContent": obj{"href": self + "/package_content"}},
 	}, first[0])
 
+	w.refused("vnf package download --file nothing.zip "+id, id, "CREATED")
 	require.Equal(t, "Upload request for VNF package "+id+" has been accepted.",
 		w.run("vnf package upload "+id+" --path plain.zip"))
 	w.onboarded(id)

@@ -31,6 +31,7 @@ func TestSubscriptions(t *testing.T) {
 		require.Equal(t, callback, shown["Callback URI"])
 		require.Equal(t, filter, shown["Filter"])
 		require.Contains(t, shown, "Links")
+		w.refused("vnflcm subsc list --filter nonsense"+f.option, "an expression looks like (eq,attribute,value)")
 		w.refused("vnflcm subsc show nonsense"+f.option, "nonsense")
 		require.Equal(t, "Lccn Subscription '"+id+"' is deleted successfully",
 			w.run("vnflcm subsc delete "+id+f.option))

@@ -43,7 +43,7 @@ func TestVIMs(t *testing.T) {
 
 	require.Equal(t, []obj{{
 		"ID": id, "Name": "VIM0", "Tenant_id": "default", "Type": "openstack", "Is Default": true,
-		"Placement attribution": obj{}, "Status": "ACTIVE",
+		"Placement attribution": obj{"regions": []any{"RegionOne"}}, "Status": "ACTIVE",
 	}}, w.list("vim list --long"))
 	require.Equal(t, "VIM1", w.show("vim set --name VIM1 " + id)["name"])
 

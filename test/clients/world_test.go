@@ -4,20 +4,21 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/app"
-	"github.com/gybe-nfv/gybe/pkg/client"
+	gybe "github.com/gybe-nfv/gybe/pkg/client"
 	"github.com/gybe-nfv/gybe/pkg/config"
 	"github.com/gybe-nfv/gybe/test/devpg"
 	"github.com/gybe-nfv/gybe/test/oracle"
@@ -29,28 +30,37 @@ type obj = map[string]any
 
 // world is a node, a simulated cloud, and the openstack command of this machine.
 type world struct {
-	t       *testing.T
-	cloud   *simcloud.Cloud
-	url     string
-	api     *client.Client // for waiting; everything else is done with the command
-	dir     string         // the working folder of the command
-	program string
+	t      *testing.T
+	cloud  *simcloud.Cloud
+	url    string
+	api    *gybe.Client // for waiting; everything else is done with the command
+	dir    string       // the working folder of the command
+	client *commands
+	// login are the options with which the client logs in, and env its environment.
+	login []string
+	env   map[string]string
 }
 
 // start starts a node without authentication, or skips the test if the machine has no openstack command.
 func start(t *testing.T) *world {
 	t.Helper()
-	program, err := exec.LookPath("openstack")
-	if err == nil {
-		err = exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", "import tackerclient").Run()
-	}
+	return startWith(t, simcloud.StartTest(t, simcloud.Options{}), nil)
+}
+
+// startWith is start with a cloud. change may be nil.
+func startWith(t *testing.T, cloud *simcloud.Cloud, change func(*config.Config)) *world {
+	t.Helper()
+	c, err := client()
 	if err != nil {
 		t.Skip("NOT RUN: the openstack client is not installed, so it was not tried: " +
 			"apt-get install python3-openstackclient python3-tackerclient")
 	}
-	w := &world{t: t, cloud: simcloud.StartTest(t, simcloud.Options{}), dir: t.TempDir(), program: program}
+	w := &world{t: t, cloud: cloud, dir: t.TempDir(), client: c}
 	cfg := config.Default()
 	cfg.DatabaseURL, cfg.Listen, cfg.DebugListen, cfg.DataDir = devpg.TestURL(t), "127.0.0.1:0", "", t.TempDir()
+	if change != nil {
+		change(&cfg)
+	}
 	node, err := app.New(t.Context(), cfg, app.Options{
 		Log: slog.New(slog.DiscardHandler), SkipPreload: true, WrapAPI: oracle.Handler(t),
 	})
@@ -64,26 +74,42 @@ func start(t *testing.T) *world {
 	})
 	<-node.Ready()
 	w.url = node.URL()
+	w.login = []string{"--os-auth-type", "none", "--os-endpoint", w.url}
+	w.env = map[string]string{"HOME": w.dir, "PATH": os.Getenv("PATH"), "LANG": "C.UTF-8"}
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	w.api, err = client.New(w.url, &http.Client{Transport: transport})
+	w.api, err = gybe.New(w.url, &http.Client{Transport: transport})
 	require.NoError(t, err)
 	return w
 }
 
-// try runs a command line as a user types it after "openstack", without quoting, and returns both outputs.
+// arguments are those of a command line as a user types it after "openstack", without quoting.
+func (w *world) arguments(line string) []string {
+	return append(slices.Clip(w.login), strings.Fields(line)...)
+}
+
+// try runs a command line, and returns both outputs.
 func (w *world) try(line string) (out, errs string, err error) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)
-	defer cancel()
-	args := append([]string{"--os-auth-type", "none", "--os-endpoint", w.url}, strings.Fields(line)...)
-	cmd := exec.CommandContext(ctx, w.program, args...)
+	out, errs, code := w.call(w.arguments(line), w.env)
+	w.t.Logf("$ openstack %s\n%s%s", line, out, errs)
+	if code != 0 {
+		err = fmt.Errorf("exit code %d", code)
+	}
+	return out, errs, err
+}
+
+// program is try with the program /usr/bin/openstack in place of the client that was imported before.
+func (w *world) program(line string) (out, errs string, err error) {
+	w.t.Helper()
+	cmd := exec.CommandContext(w.t.Context(), "/usr/bin/openstack", w.arguments(line)...)
 	cmd.Dir = w.dir
-	cmd.Env = []string{"HOME=" + w.dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}
+	for name, value := range w.env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err = cmd.Run()
-	w.t.Logf("$ openstack %s\n%s%s", line, &stdout, &stderr)
 	return stdout.String(), stderr.String(), err
 }
 
@@ -92,6 +118,7 @@ func (w *world) run(line string) string {
 	w.t.Helper()
 	out, errs, err := w.try(line)
 	require.NoError(w.t, err, errs)
+	note(line, true)
 	return strings.TrimSpace(out)
 }
 
@@ -104,6 +131,7 @@ func (w *world) refused(line string, texts ...string) {
 		require.Contains(w.t, out+errs, text)
 	}
 	require.NotContains(w.t, errs, "Traceback")
+	note(line, false)
 }
 
 // show runs a command that prints one object, and returns its rows.

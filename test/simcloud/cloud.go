@@ -230,6 +230,11 @@ func (c *Cloud) tellFleet(before map[string]Duration) {
 // ExpireTokens makes every token invalid now.
 func (c *Cloud) ExpireTokens() { c.keystone.ExpireAll() }
 
+// Offer adds the URL of another service to Keystone's catalogue.
+func (c *Cloud) Offer(serviceType, url string) {
+	c.keystone.Offer(keystone.Endpoint{Type: serviceType, Name: serviceType, URL: url})
+}
+
 // SetPassword changes the password of a user, whose tokens become invalid. It returns false for a user that does not
 // exist.
 func (c *Cloud) SetPassword(user, password string) bool {

@@ -98,6 +98,15 @@ func (s *Service) Join(name string, catalog []Endpoint) {
 	s.regions = append(s.regions, region{name, catalog})
 }
 
+// Offer adds an endpoint to the catalogue of all regions.
+func (s *Service) Offer(e Endpoint) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n := range s.regions {
+		s.regions[n].catalog = append(slices.Clip(s.regions[n].catalog), e)
+	}
+}
+
 // Leave takes a region that has joined out of the catalog.
 func (s *Service) Leave(name string) {
 	s.mu.Lock()
