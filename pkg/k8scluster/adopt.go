@@ -115,7 +115,11 @@ func (v *visit) machines(ctx context.Context) error {
 		}
 		v.warn("%s; heal its VNFC if it does not come back", lcm.AsError(what).Detail)
 	}
-	return lcm.Unprocessable(bad...)
+	if len(bad) == 0 {
+		return nil
+	}
+	return lcm.AsError(lcm.Unprocessable(bad...)).WithHint(
+		"give the logins of the nodes in additionalParams: gybe adopt has --params FILE for them")
 }
 
 func (v *visit) machine(ctx context.Context, n node) error {

@@ -32,6 +32,9 @@ type classCost struct{ node, all, wall []time.Duration }
 // processes of a sandbox, so that getrusage does not count them.
 const accounting = "/sys/fs/cgroup/cpuacct"
 
+// scriptPython runs the class.
+const scriptPython = "/usr/bin/python3"
+
 // countCPU puts a process and its future child processes into a control group, and returns how much CPU they have used.
 func countCPU(pid int) (used func() (time.Duration, error), end func() error, err error) {
 	dir, err := os.MkdirTemp(accounting, "gybe-bench")
@@ -55,6 +58,12 @@ func countCPU(pid int) (used func() (time.Duration, error), end func() error, er
 // classes compares operations whose stack a user-data class of the package makes, in a sandbox, with the same ones of
 // the class that is built in. Both classes of the package plain make the same resources.
 func (b *bench) classes(ctx context.Context, dir string) error {
+	for _, needed := range []string{accounting, scriptPython} {
+		if _, err := os.Stat(needed); err != nil {
+			b.row("a package's own user-data class", "", "NOT RUN", needed+" is not there")
+			return nil
+		}
+	}
 	vnfd, builtIn, err := b.plainPackage(ctx, dir)
 	if err != nil {
 		return err
@@ -70,7 +79,7 @@ func (b *bench) classes(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	n, err := b.stack.AddNode(ctx, "GYBE_SCRIPTS_PYTHON=/usr/bin/python3")
+	n, err := b.stack.AddNode(ctx, "GYBE_SCRIPTS_PYTHON="+scriptPython)
 	if err != nil {
 		return err
 	}

@@ -451,6 +451,7 @@ func TestAClusterLivesOn(t *testing.T) {
 	p, err := w.api.Adopt(t.Context(), wrong)
 	require.NoError(t, err)
 	require.Len(t, p.Refusals, 2, "both workers refuse the login: %+v", p.Refusals)
+	require.Contains(t, p.Refusals[0].Hint, "--params FILE")
 	require.Equal(t, "/additionalParams/k8s_cluster_installation_param/worker_node", p.Refusals[0].Pointer)
 
 	p, err = w.api.Adopt(t.Context(), req)

@@ -46,8 +46,7 @@ func TestRenew(t *testing.T) {
 }
 
 // TestRenewNested: groups in nested templates are renewed at any depth, also in the template of members, each with its
-// own members; files that have none, that no resource uses or
-// that are no HOT stay as they are.
+// own members; files that have none, that no resource uses or that are no HOT stay as they are.
 func TestRenewNested(t *testing.T) {
 	t.Parallel()
 	top := parse(t, `heat_template_version: 2018-08-31
