@@ -60,26 +60,25 @@ func (f *Feed) sendAnnouncements(ctx context.Context) {
 	})
 }
 
-// reconnect calls run, which works on a connection until that breaks, again and again until ctx ends.
+// reconnect calls run, which works on a connection until that breaks, again and again: until run returns nil, because
+// the connection is not needed any more, or ctx ends.
 func (f *Feed) reconnect(ctx context.Context, what string, run func(context.Context) error) {
 	const shortest, longest = 50 * time.Millisecond, 2 * time.Second
 	pause := shortest
 	for {
 		began := time.Now()
 		err := run(ctx)
-		if ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil {
 			return
 		}
 		if time.Since(began) > longest {
 			pause = shortest
 		}
-		if err != nil {
-			f.store.log.WarnContext(ctx, "connection to the database lost; connecting again", "for", what, "error", err)
-			if sleep(ctx, pause) != nil {
-				return
-			}
-			pause = min(2*pause, longest)
+		f.store.log.WarnContext(ctx, "connection to the database lost; connecting again", "for", what, "error", err)
+		if sleep(ctx, pause) != nil {
+			return
 		}
+		pause = min(2*pause, longest)
 	}
 }
 
