@@ -105,7 +105,8 @@ func (k *keystone) validate(ctx context.Context, secret string) (result, error) 
 	switch {
 	case gophercloud.ResponseCodeIs(err, http.StatusNotFound), gophercloud.ResponseCodeIs(err, http.StatusBadRequest):
 		return result{}, reject(reasonInvalid, lcm.CodeUnauthorized,
-			"Keystone does not accept the token: it is not valid, has expired or was revoked")
+			"Keystone does not accept the token: it is not valid, has expired or was revoked").hint(
+			"log in again; if this does not help, check that the token is of the Keystone that this node uses")
 	case gophercloud.ResponseCodeIs(err, http.StatusForbidden):
 		return result{}, fmt.Errorf("the login of the service may not validate tokens (it needs the role service or "+
 			"admin): %w", brief(err))

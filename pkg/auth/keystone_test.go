@@ -208,7 +208,22 @@ func TestKeystoneResultIsNotUsedBeyondTheExpiryOfTheToken(t *testing.T) {
 	g.down.Store(false)
 	clock.add(2 * time.Second)
 	// The clock of Keystone is late: it still accepts the token, which says itself that it has expired.
-	require.Contains(t, w.rejected(t, lcm.CodeUnauthorized, xAuth(t, token)).Detail, "expired")
+	e := w.rejected(t, lcm.CodeUnauthorized, xAuth(t, token))
+	require.Equal(t, "the token has expired", e.Detail)
+	require.Equal(t, "log in again", e.Hint)
+}
+
+func TestKeystoneTokenThatIsNotAcceptedSaysTheNextStep(t *testing.T) {
+	t.Parallel()
+	g, clock := newGate(t), newClock()
+	w := newWorld(t, auth.Options{Keystone: g.options(clock)})
+	other, _ := newGate(t).login(t, nil)
+	for name, token := range map[string]string{"no token": "gAAAAAB-not-a-token", "of another Keystone": other} {
+		e := w.rejected(t, lcm.CodeUnauthorized, xAuth(t, token))
+		require.Contains(t, e.Detail, "Keystone does not accept the token", name)
+		require.Contains(t, e.Hint, "log in again", name)
+		require.Contains(t, e.Hint, "the Keystone that this node uses", name)
+	}
 }
 
 func TestKeystoneTokenWithoutProjectIsForbidden(t *testing.T) {

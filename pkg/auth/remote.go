@@ -235,7 +235,7 @@ func (r *remote) run(ctx context.Context, key digest, secret string) (entry, err
 		e.until, e.renew = res.expires, time.Time{}
 	}
 	if !now.Before(e.until) {
-		e.rejected = reject(reasonExpired, lcm.CodeUnauthorized, "the token has expired")
+		e.rejected = reject(reasonExpired, lcm.CodeUnauthorized, "the token has expired").hint("log in again")
 		e.until = now.Add(min(keepRejected, r.opts.Keep))
 	}
 	return e, nil

@@ -20,7 +20,8 @@ func TestALoginWithKeystone(t *testing.T) {
 		c.Auth.Keystone.Password, c.Auth.Keystone.Project = simcloud.Password, simcloud.Project
 	})
 	for _, line := range []string{"vnflcm versions", "vim list", "vnf package list", "vnflcm list"} {
-		w.refused(line, "Keystone does not accept the token: it is not valid, has expired or was revoked")
+		w.refused(line, "Keystone does not accept the token: it is not valid, has expired or was revoked",
+			"log in again")
 	}
 
 	cloud.Offer("nfv-orchestration", w.url)

@@ -34,6 +34,7 @@ type world struct {
 	proxy    string
 	down     atomic.Bool
 	real     bool
+	cloud    *simcloud.Cloud // nil with a real Keystone
 	node     *app.App
 }
 
@@ -65,7 +66,8 @@ func start(t *testing.T, cache time.Duration) *world {
 	t.Helper()
 	w := &world{t: t, keystone: os.Getenv("OS_AUTH_URL"), real: os.Getenv("OS_AUTH_URL") != ""}
 	if !w.real {
-		w.keystone = simcloud.StartTest(t, simcloud.Options{}).AuthURL()
+		w.cloud = simcloud.StartTest(t, simcloud.Options{})
+		w.keystone = w.cloud.AuthURL()
 	}
 	if w.keystone = strings.TrimRight(w.keystone, "/"); !strings.HasSuffix(w.keystone, "/v3") {
 		w.keystone += "/v3"
