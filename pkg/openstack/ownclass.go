@@ -77,10 +77,16 @@ func (d *Driver) badClass(r lcm.Request, s *part, g desired) []lcm.InvalidParam 
 		return []lcm.InvalidParam{{Pointer: at + member, Detail: fmt.Sprintf(format, args...)}}
 	}
 	switch {
+	case d.cfg.Scripts == nil && g.own.IsProgram():
+		return []lcm.InvalidParam{{Pointer: at + userdata.ParamClass, Detail: fmt.Sprintf(
+			"is missing: %s, %s or the name of a class in %s. A file without a class is a program of the package, and "+
+				"this node runs no code of packages: have the operator switch scripts on (scripts.python)",
+			userdata.Standard, userdata.Default, g.own.File,
+		)}}
 	case d.cfg.Scripts == nil:
-		return class("%s is not a class that is built in; these are: %s, %s. It is %s of the package, and this "+
+		return class("%s is not a class that is built in; these are: %s, %s. It is a class of the package, and this "+
 			"node runs no code of packages: have the operator switch scripts on (scripts.python)",
-			g.own, userdata.Standard, userdata.Default, kind)
+			g.own, userdata.Standard, userdata.Default)
 	case s.away != nil:
 		return class("%s is %s of the package, which can only be used with one VIM connection", g.own, kind)
 	case classMethods[r.Type] == "":

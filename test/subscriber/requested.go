@@ -43,6 +43,10 @@ func (q *requested) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch part[0] + " " + part[2] {
 	case "vnflcm vnf_instances":
 		q.instance(r.Method, part[3:], resp)
+	case "gybe adoptions":
+		if resp.StatusCode == http.StatusCreated { // not a dry run
+			q.instance(r.Method, part[3:], resp)
+		}
 	case "vnflcm vnf_lcm_op_occs":
 		if len(part) == 5 && part[4] != "cancel" { // retry, rollback or fail; a cancelled operation only fails
 			add(&q.operations, part[3], part[4])
