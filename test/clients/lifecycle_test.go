@@ -94,6 +94,9 @@ func (w *world) prepare(f form) (vnfd string) {
 	return vnfd
 }
 
+// patience ends a test whose operation never reaches a state, also on a busy machine.
+const patience = 5 * time.Minute
+
 // reaches waits until the newest operation of a VNF instance has a state, and returns its id.
 func (w *world) reaches(instance string, state sol.LcmOperationStateType) (op string) {
 	w.t.Helper()
@@ -110,7 +113,7 @@ func (w *world) reaches(instance string, state sol.LcmOperationStateType) (op st
 		}
 		op = newest.ID
 		return newest.OperationState == state
-	}, time.Minute, 50*time.Millisecond, state)
+	}, patience, 50*time.Millisecond, state)
 	return op
 }
 
@@ -315,7 +318,7 @@ func scaleStatus(info obj) []any {
 	return out
 }
 
-func keys(m obj) []string {
+func keys[V any](m map[string]V) []string {
 	var names []string
 	for name := range maps.Keys(m) {
 		names = append(names, name)
