@@ -59,7 +59,7 @@ func countCPU(pid int) (used func() (time.Duration, error), end func() error, er
 // the class that is built in. Both classes of the package plain make the same resources.
 func (b *bench) classes(ctx context.Context, dir string) error {
 	for _, needed := range []string{accounting, scriptPython} {
-		if _, err := os.Stat(needed); err != nil {
+		if _, err := os.Stat(needed); errors.Is(err, os.ErrNotExist) {
 			b.row("a package's own user-data class", "", "NOT RUN", needed+" is not there")
 			return nil
 		}
