@@ -26,7 +26,7 @@ type cluster struct {
 	form
 	source  string // the VNF package
 	archive string // its name in the guide
-	params  string // the parameter file of the instantiation, in the folder params of the package
+	params  string // the parameter file of the instantiation in the folder params of the package; %s is the flavour
 	flavour string
 	aspect  string // of the worker nodes
 	// names are the options of create, and later those of the operations after the instantiation.
@@ -39,22 +39,34 @@ type cluster struct {
 // package to the heal of the whole cluster, with machines that have an inside.
 func TestClusterOfVersion1(t *testing.T) {
 	t.Parallel()
-	lifeOfACluster(t, cluster{
+	eachFlavour(t, cluster{
 		form: version1, source: "kubernetes-cluster-v1", archive: "sample_kubernetes_csar.zip",
-		params: "complex_kubernetes_param_file.json", flavour: "complex", aspect: "worker_instance", masters: 3,
-		expected: rowsOfVersion1,
+		params: "%s_kubernetes_param_file.json", aspect: "worker_instance", expected: rowsOfVersion1,
 	})
 }
 
 func TestClusterOfVersion2(t *testing.T) {
 	t.Parallel()
-	lifeOfACluster(t, cluster{
+	eachFlavour(t, cluster{
 		form: version2, source: "kubernetes-cluster", archive: "sol_v2_kubernetes_vnf_package.zip",
-		params: "simple_kubernetes_param_file_v2.json", flavour: "simple", aspect: "workerNode_scale", masters: 1,
+		params: "%s_kubernetes_param_file_v2.json", aspect: "workerNode_scale",
 		names:    " --name v2-kubernetes-sample --description v2-kubernetes-sample",
 		later:    " --additional-param-file simple_additional_params_req",
 		expected: rowsOfVersion2,
 	})
+}
+
+// eachFlavour is the session with each flavour of the guides: one master, or three.
+func eachFlavour(t *testing.T, c cluster) {
+	t.Helper()
+	for flavour, masters := range map[string]int{"simple": 1, "complex": 3} {
+		t.Run(flavour, func(t *testing.T) {
+			t.Parallel()
+			c := c
+			c.flavour, c.masters, c.params = flavour, masters, fmt.Sprintf(c.params, flavour)
+			lifeOfACluster(t, c)
+		})
+	}
 }
 
 func lifeOfACluster(t *testing.T, c cluster) {
@@ -78,7 +90,11 @@ func lifeOfACluster(t *testing.T, c cluster) {
 	first := w.cluster(c, id, 2, 0)
 
 	scaled := "Scale request for VNF Instance " + id + " has been accepted."
-	scale := "vnflcm scale --type %s --aspect-id " + c.aspect + " --number-of-steps 1" + c.later + " " + id + c.option
+	scale := "vnflcm scale --type %s --aspect-id " + c.aspect + " --number-of-steps 1 " + id
+	if c.version == "v2" { // its guide has the instance first
+		scale = "vnflcm scale " + id + " --type %s --aspect-id " + c.aspect + " --number-of-steps 1" + c.later +
+			c.option
+	}
 	require.Equal(t, scaled, w.run(fmt.Sprintf(scale, "SCALE_OUT")))
 	w.completed(id)
 	three := w.cluster(c, id, 3, 1)
