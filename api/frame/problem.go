@@ -15,9 +15,12 @@ import (
 // ProblemType is the media type of every error.
 const ProblemType = "application/problem+json"
 
-// tackerClient is how the User-Agent of the openstack command begins. Of a problem it prints only the detail, so for it
-// the hint is in the detail, too.
+// tackerClient is how the User-Agent of the openstack command begins.
 const tackerClient = "python-tackerclient"
+
+// FromTackerClient says that a request was sent by the openstack command. Of a problem the command prints only the
+// detail, so for it the hint is in the detail, too.
+func (r *Request) FromTackerClient() bool { return strings.HasPrefix(r.UserAgent(), tackerClient) }
 
 // fail answers with an error. If the answer has begun already, the connection is cut, so that the client
 // does not take half of it for the whole.
@@ -51,7 +54,7 @@ func (r *Request) fail(w *recorder, err error) {
 		}
 	}
 	p := ProblemOf(e)
-	if p.Hint != "" && strings.HasPrefix(r.UserAgent(), tackerClient) {
+	if p.Hint != "" && r.FromTackerClient() {
 		p.Detail += "; " + p.Hint
 	}
 	if r.problem != nil {

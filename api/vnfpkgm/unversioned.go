@@ -10,13 +10,13 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// Clients of OpenStack Tacker send no Version header, which the standard requires. The answers to requests without one
-// have the values that these clients print: formats and hash algorithms of images as a VIM and a VNFD have them, their
+// The openstack command sends no Version header, which the standard requires, and prints answers as they are. For it
+// they have the values that Tacker's have: formats and hash algorithms of images as a VIM and a VNFD have them, their
 // creation time with a space, and links that are paths of this server.
 
-// unversioned says that a request is of such a client.
+// unversioned says that a request was sent by the openstack command.
 func (m *major) unversioned(r *frame.Request) bool {
-	return m.optional && len(r.Header.Values("Version")) == 0
+	return m.optional && len(r.Header.Values("Version")) == 0 && r.FromTackerClient()
 }
 
 // unversionedMark is in the entity tags of these answers, because another form has another tag.
@@ -80,6 +80,6 @@ func (m *major) form(r *frame.Request, info sol.VnfPkgInfo) any {
 // varies says that the answer depends on the Version header.
 func (m *major) varies(w http.ResponseWriter) {
 	if m.optional {
-		w.Header().Add("Vary", "Version")
+		w.Header().Add("Vary", "Version, User-Agent")
 	}
 }

@@ -11,8 +11,11 @@ import (
 	"github.com/gybe-nfv/gybe/test/apitest"
 )
 
-// TestClientsWithoutAVersion: clients of Tacker send no Version header, and get the values that they print. All others
-// get those of the standard.
+// command is the User-Agent of the openstack command.
+const command = "python-tackerclient"
+
+// TestClientsWithoutAVersion: the openstack command sends no Version header, and gets the values that it prints. All
+// others get those of the standard.
 func TestClientsWithoutAVersion(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -32,9 +35,9 @@ func TestClientsWithoutAVersion(t *testing.T) {
 			{"1.2.0", "/vnfpkgm/v1", apitest.PublicURL, "BARE", "QCOW2", "SHA-256", `^\S{10}T\S{8}(\.\d+)?Z$`, false},
 			{"2.1.0", "/vnfpkgm/v2", apitest.PublicURL, "BARE", "QCOW2", "SHA-256", `^\S{10}T\S{8}(\.\d+)?Z$`, false},
 		} {
-			a := b.Do(t, "GET", tt.prefix+path, nil, "Version", tt.version)
+			a := b.Do(t, "GET", tt.prefix+path, nil, "Version", tt.version, "User-Agent", command)
 			require.Equal(t, 200, a.Status, string(a.Body))
-			require.Equal(t, tt.prefix == "/vnfpkgm/v1", a.Header.Get("Vary") == "Version", a.Header)
+			require.Equal(t, tt.prefix == "/vnfpkgm/v1", a.Header.Get("Vary") == "Version, User-Agent", a.Header)
 			raw := a.Body
 			if strings.Contains(path, "?") {
 				list := apitest.JSON[[]json.RawMessage](t, a)
@@ -62,17 +65,17 @@ func TestClientsWithoutAVersion(t *testing.T) {
 
 	// The filter finds the values that are shown, and the forms have different entity tags.
 	find := func(format, version string) int {
-		a := b.Do(t, "GET", packages+"?filter=(eq,softwareImages/containerFormat,"+format+")", nil, "Version", version)
+		a := b.Do(t, "GET", packages+"?filter=(eq,softwareImages/containerFormat,"+format+")", nil, "Version", version, "User-Agent", command)
 		require.Equal(t, 200, a.Status, string(a.Body))
 		return len(apitest.JSON[[]any](t, a))
 	}
 	require.Equal(t, []int{1, 0, 0, 1}, []int{
 		find("bare", ""), find("BARE", ""), find("bare", "1.2.0"), find("BARE", "1.2.0"),
 	})
-	tag := b.Do(t, "GET", packages+"/"+id, nil, "Version", "").Header.Get("Etag")
+	tag := b.Do(t, "GET", packages+"/"+id, nil, "Version", "", "User-Agent", command).Header.Get("Etag")
 	require.NotEqual(t, tag, b.Do(t, "GET", packages+"/"+id, nil).Header.Get("Etag"))
-	require.Equal(t, 304, b.Do(t, "GET", packages+"/"+id, nil, "Version", "", "If-None-Match", tag).Status)
+	require.Equal(t, 304, b.Do(t, "GET", packages+"/"+id, nil, "Version", "", "User-Agent", command, "If-None-Match", tag).Status)
 	require.Equal(t, 200, b.Do(t, "GET", packages+"/"+id, nil, "If-None-Match", tag).Status)
-	a := b.Do(t, "PATCH", packages+"/"+id, `{"operationalState":"DISABLED"}`, "Version", "", "If-Match", tag)
+	a := b.Do(t, "PATCH", packages+"/"+id, `{"operationalState":"DISABLED"}`, "Version", "", "User-Agent", command, "If-Match", tag)
 	require.Equal(t, 200, a.Status, string(a.Body))
 }
