@@ -65,7 +65,10 @@ func TestClientsWithoutAVersion(t *testing.T) {
 
 	// The filter finds the values that are shown, and the forms have different entity tags.
 	find := func(format, version string) int {
-		a := b.Do(t, "GET", packages+"?filter=(eq,softwareImages/containerFormat,"+format+")", nil, "Version", version, "User-Agent", command)
+		a := b.Do(
+			t, "GET", packages+"?filter=(eq,softwareImages/containerFormat,"+format+")", nil,
+			"Version", version, "User-Agent", command,
+		)
 		require.Equal(t, 200, a.Status, string(a.Body))
 		return len(apitest.JSON[[]any](t, a))
 	}
@@ -74,8 +77,13 @@ func TestClientsWithoutAVersion(t *testing.T) {
 	})
 	tag := b.Do(t, "GET", packages+"/"+id, nil, "Version", "", "User-Agent", command).Header.Get("Etag")
 	require.NotEqual(t, tag, b.Do(t, "GET", packages+"/"+id, nil).Header.Get("Etag"))
-	require.Equal(t, 304, b.Do(t, "GET", packages+"/"+id, nil, "Version", "", "User-Agent", command, "If-None-Match", tag).Status)
+	require.Equal(t, 304, b.Do(
+		t, "GET", packages+"/"+id, nil, "Version", "", "User-Agent", command, "If-None-Match", tag,
+	).Status)
 	require.Equal(t, 200, b.Do(t, "GET", packages+"/"+id, nil, "If-None-Match", tag).Status)
-	a := b.Do(t, "PATCH", packages+"/"+id, `{"operationalState":"DISABLED"}`, "Version", "", "User-Agent", command, "If-Match", tag)
+	a := b.Do(
+		t, "PATCH", packages+"/"+id, `{"operationalState":"DISABLED"}`,
+		"Version", "", "User-Agent", command, "If-Match", tag,
+	)
 	require.Equal(t, 200, a.Status, string(a.Body))
 }
