@@ -165,8 +165,8 @@ func TestHostileScriptsAreStopped(t *testing.T) {
 				j := f.job
 				j.Package = fstest.MapFS{f.file: {Data: []byte(attackText(form, a.body, data, address.Port))}}
 				j.Script, j.Input, j.Timeout = f.file, userData(), cmp.Or(a.timeout, limit)
-				require.NoError(t, r.StartJob(t.Context(), t.Name(), j))
-				lines, err := outcome(t, r, t.Name())
+				require.NoError(t, r.StartJob(t.Context(), keyOf(t), j))
+				lines, err := outcome(t, r, keyOf(t))
 				want := a.failure
 				if f.limited {
 					want = a.limited
@@ -220,8 +220,8 @@ func TestProcessesOfAHostileScriptEnd(t *testing.T) {
 			j := f.job
 			j.Package = fstest.MapFS{f.file: {Data: []byte(attackText(form, body, "", address.Port))}}
 			j.Script, j.Input, j.Timeout = f.file, userData(), limit
-			require.NoError(t, r.StartJob(t.Context(), t.Name(), j))
-			_, err := outcome(t, r, t.Name())
+			require.NoError(t, r.StartJob(t.Context(), keyOf(t), j))
+			_, err := outcome(t, r, keyOf(t))
 			require.ErrorContains(t, err, "has twenty children")
 			l.accept(1)()
 		})

@@ -11,7 +11,7 @@ import (
 // runMgmt runs a mgmt driver script and returns its value as JSON.
 func runMgmt(t *testing.T, r *script.Runner, text string) (value string, lines []string, err error) {
 	t.Helper()
-	key := t.Name()
+	key := keyOf(t)
 	require.NoError(t, r.StartJob(t.Context(), key, script.Job{
 		Package: pack(text), Script: "Scripts/x.py", Kind: script.Mgmt, Timeout: limit,
 		Input: map[string]any{"operation": "instantiate_end", "vnf_instance": map[string]any{"metadata": nil}},

@@ -18,17 +18,17 @@ func runProgram(
 ) (value string, lines []string, err error) {
 	t.Helper()
 	pkg := fstest.MapFS{"Scripts/x": {Data: []byte(text)}, "Files/word": {Data: []byte("found")}}
-	require.NoError(t, r.StartJob(t.Context(), t.Name(), script.Job{
+	require.NoError(t, r.StartJob(t.Context(), keyOf(t), script.Job{
 		Package: pkg, Script: "Scripts/x", Program: kind, Timeout: limit,
 		Input: map[string]any{"operation": "scale", "request": map[string]any{"n": 1<<60 + 1, "password": "geheim-1"}},
 	}))
 	var known, over bool
 	for known = true; known && !over; {
-		known, over, err = r.Follow(t.Context(), t.Name(), limit, func(l string) { lines = append(lines, l) })
+		known, over, err = r.Follow(t.Context(), keyOf(t), limit, func(l string) { lines = append(lines, l) })
 	}
 	require.True(t, known)
-	value = string(r.Result(t.Name()))
-	r.Stop(t.Name())
+	value = string(r.Result(keyOf(t)))
+	r.Stop(keyOf(t))
 	return value, lines, err
 }
 

@@ -78,7 +78,7 @@ func userData() map[string]any {
 // call runs a method of the class C.
 func call(t *testing.T, r *script.Runner, text, method string) (any, []string, error) {
 	t.Helper()
-	key := t.Name()
+	key := keyOf(t)
 	require.NoError(t, r.StartJob(t.Context(), key, script.Job{
 		Package: fstest.MapFS{
 			"UserData/c.py": {Data: []byte(text)}, "UserData/beside.py": {Data: []byte("word = 'beside'")},
@@ -277,11 +277,11 @@ func TestClassWithAHostileResult(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text := "class C:\n    @staticmethod\n    def heal(*a):\n        " + tt.body + "\n"
-			require.NoError(t, r.StartJob(t.Context(), t.Name(), script.Job{
+			require.NoError(t, r.StartJob(t.Context(), keyOf(t), script.Job{
 				Package: fstest.MapFS{"UserData/c.py": {Data: []byte(text)}}, Script: "UserData/c.py",
 				Kind: script.UserData, Class: "C", Method: "heal", Input: userData(), Timeout: 3 * time.Second,
 			}))
-			_, err := outcome(t, r, t.Name())
+			_, err := outcome(t, r, keyOf(t))
 			require.ErrorContains(t, err, tt.want)
 			require.Equal(t, tt.code, lcm.AsError(err).Code)
 		})

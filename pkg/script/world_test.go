@@ -68,11 +68,18 @@ func pack(text string) fstest.MapFS {
 
 const limit = time.Minute
 
+// keyOf returns the key for the run of a test. Its end keeps Stop, which takes a prefix, from stopping the run of a
+// parallel test whose name begins with this one.
+func keyOf(t *testing.T) string {
+	t.Helper()
+	return t.Name() + "."
+}
+
 // run runs a script to its end.
 func run(t *testing.T, r *script.Runner, text string, input any) ([]string, error) {
 	t.Helper()
-	require.NoError(t, r.Start(t.Context(), t.Name(), pack(text), "./Scripts/x.py", input, limit))
-	return outcome(t, r, t.Name())
+	require.NoError(t, r.Start(t.Context(), keyOf(t), pack(text), "./Scripts/x.py", input, limit))
+	return outcome(t, r, keyOf(t))
 }
 
 // outcome waits for the end of a run.

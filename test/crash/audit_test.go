@@ -175,7 +175,7 @@ func TestDeathInReencrypt(t *testing.T) {
 	t.Parallel()
 	database := devpg.TestURL(t)
 	w := newWorld(t, simcloud.StartTest(t, simcloud.Options{}), database, devpg.Pool(t, database))
-	n := w.serve("one")
+	n := w.serve("one", "PGAPPNAME=bystander") // it records each new key, some time after the rotation
 	keys := filepath.Join(w.data, "content", "secret.key")
 	ring, err := secret.Load(keys)
 	require.NoError(t, err)
