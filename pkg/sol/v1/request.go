@@ -48,6 +48,8 @@ func NamesParts(raw json.RawMessage) bool {
 //     they have in version 2.
 //   - cpConfig becomes an object. Its keys are the cpInstanceIds, or the keys that VnfExtCpInfos with these ids have. A
 //     configuration without cpInstanceId has the key that the CPD has in the VNF, or else the cpdId.
+//   - A linkPortId that is the id of its own virtual link, which has no extLinkPorts, is removed: guides of Tacker for
+//     clusters by Kubespray have it, and it names no port.
 //   - numberOfSteps becomes a number.
 //   - vnfcInstanceId becomes a list of ids of vnfcInfo; null is removed.
 func Request(raw json.RawMessage, names Names) (*Translation, error) {
@@ -201,8 +203,12 @@ func (t *Translation) links(raw json.RawMessage, names Names) (any, error) {
 		if err != nil {
 			return nil, err
 		}
+		unused := "" // a linkPortId without meaning
+		if link["extLinkPorts"] == nil {
+			unused = link.text("id")
+		}
 		for m, cp := range cps {
-			if err := t.configs(cp, fmt.Sprintf("%s/%d/cpConfig", here, m), names); err != nil {
+			if err := t.configs(cp, fmt.Sprintf("%s/%d/cpConfig", here, m), unused, names); err != nil {
 				return nil, err
 			}
 		}
@@ -213,8 +219,8 @@ func (t *Translation) links(raw json.RawMessage, names Names) (any, error) {
 	return list, nil
 }
 
-// configs makes an object of the list of configurations of a VnfExtCpData.
-func (t *Translation) configs(cp object, at string, names Names) error {
+// configs makes an object of the list of configurations of a VnfExtCpData, and removes an unused linkPortId.
+func (t *Translation) configs(cp object, at, unused string, names Names) error {
 	if cp["cpConfig"] == nil {
 		return nil
 	}
@@ -232,6 +238,9 @@ func (t *Translation) configs(cp object, at string, names Names) error {
 			}
 		}
 		delete(config, "cpInstanceId")
+		if unused != "" && config.text("linkPortId") == unused {
+			delete(config, "linkPortId")
+		}
 		out[key] = config
 		t.moved(at, n, key)
 	}

@@ -55,6 +55,18 @@ func TestRequestsGetTheFormOfVersion2(t *testing.T) {
 				{"cpdId":"CP3","cpConfig":{"left":{},"own":{}}},
 				{"cpdId":"CP4"}]},{"id":"m","resourceId":"r"}]}`,
 		},
+		"link ports that are links": {
+			`{"extVirtualLinks":[
+				{"id":"n","resourceId":"r","extCps":[{"cpdId":"C","cpConfig":[{"linkPortId":"n"}]}]},
+				{"id":"m","resourceId":"r","extCps":[{"cpdId":"D","cpConfig":[{"linkPortId":"n"}]}]},
+				{"id":"o","resourceId":"r","extLinkPorts":[{"id":"o"}],
+					"extCps":[{"cpdId":"E","cpConfig":[{"linkPortId":"o"}]}]}]}`,
+			`{"extVirtualLinks":[
+				{"id":"n","resourceId":"r","extCps":[{"cpdId":"C","cpConfig":{"C":{}}}]},
+				{"id":"m","resourceId":"r","extCps":[{"cpdId":"D","cpConfig":{"D":{"linkPortId":"n"}}}]},
+				{"id":"o","resourceId":"r","extLinkPorts":[{"id":"o"}],
+					"extCps":[{"cpdId":"E","cpConfig":{"E":{"linkPortId":"o"}}}]}]}`,
+		},
 		"steps as text":   {`{"numberOfSteps":"2"}`, `{"numberOfSteps":2}`},
 		"steps as number": {`{"numberOfSteps":2}`, `{"numberOfSteps":2}`},
 		"one VNFC":        {`{"vnfcInstanceId":"res-1"}`, `{"vnfcInstanceId":["worker-1"]}`},
