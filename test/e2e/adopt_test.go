@@ -287,6 +287,15 @@ func TestAnInstanceThatCannotBeManagedIsRefused(t *testing.T) {
 			},
 			at: "/vnfInstance/id", want: "is UPDATE_FAILED",
 		},
+		"a stack that is being updated": {
+			vnf: func() *tacker.VNF {
+				v := standard()
+				w.cloud.AddFault(simcloud.Fault{Kind: fault.HangStack, Stack: v.StackName, Action: "update"})
+				v.BeginUpdate()
+				return v
+			},
+			at: "/vnfInstance/id", want: "is UPDATE_IN_PROGRESS",
+		},
 		"a server that is gone": {
 			vnf: func() *tacker.VNF {
 				v := standard()

@@ -2,6 +2,7 @@ package tacker
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -93,6 +94,12 @@ func (n *VNF) ScaleUnrecorded(direction sol.ScaleType, aspect string, steps int)
 	if !n.scaleStack(direction, aspect, steps) {
 		n.s.tb.Fatalf("stack %s could not be scaled", n.StackName)
 	}
+}
+
+// BeginUpdate starts an update of the stack that changes nothing, and does not wait for its end.
+func (n *VNF) BeginUpdate() {
+	n.s.tb.Helper()
+	n.s.must(n.vim.call(http.MethodPatch, "stacks/"+n.stack(), obj{"existing": true}, nil))
 }
 
 // DeleteServer deletes the server of the i-th vnfcResourceInfo in Nova; Heat and Tacker do not know of it.
