@@ -19,6 +19,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/tackerapi"
+	"github.com/gybe-nfv/gybe/test/sandbox"
 	"github.com/gybe-nfv/gybe/test/simcloud"
 	"github.com/gybe-nfv/gybe/test/simcloud/fault"
 	"github.com/gybe-nfv/gybe/test/stack"
@@ -34,13 +35,14 @@ type takeover struct {
 	last   *tacker.VNF
 }
 
-// startTakeover starts a Tacker and a node that knows the cloud.
-func startTakeover(t *testing.T) *takeover {
+// startTakeover starts a Tacker and a node that knows the cloud. change changes the node's configuration; nil = as it
+// is.
+func startTakeover(t *testing.T, change func(*configuration)) *takeover {
 	t.Helper()
 	cloud := simcloud.StartTest(t, simcloud.Options{})
 	requests, err := stack.NewRequests(t.Context(), cloud)
 	require.NoError(t, err)
-	w := &takeover{world: start(t, cloud, nil), tacker: tacker.Start(t, tacker.Options{})}
+	w := &takeover{world: start(t, cloud, change), tacker: tacker.Start(t, tacker.Options{})}
 	w.requests, w.before = requests, cloud.State()
 	w.theirs = w.tacker.Connect(cloud.AuthOptions())
 	w.vim = w.registered("openstack", simcloud.Project)
@@ -143,7 +145,7 @@ func (w *world) serverIDs(id string) []string {
 
 func TestAnInstanceOfTackersVersion2LivesOn(t *testing.T) {
 	t.Parallel()
-	w := startTakeover(t)
+	w := startTakeover(t, nil)
 	w.onboard(standardSource)
 	vnf := w.theirs.Standard(w.tacker.AddPackage(standardSource), "standard", w.requests.Standard("volumes"))
 	vnf.Scale(sol.ScaleTypeOut, "VDU1_scale", 1)
@@ -177,9 +179,37 @@ func TestAnInstanceOfTackersVersion2LivesOn(t *testing.T) {
 	w.gone()
 }
 
+// An instance whose package has a user-data class of its own: the class continues with the template that Heat has.
+func TestAnInstanceWithAClassOfItsPackageLivesOn(t *testing.T) {
+	t.Parallel()
+	python := sandbox.Python(t, true)
+	w := startTakeover(t, func(c *configuration) { c.Scripts.Python = python })
+	w.onboard(plainSource)
+	var req sol.InstantiateVnfRequest
+	params := w.plain("default")
+	params["additionalParams"] = map[string]any{
+		"lcm-operation-user-data": "./UserData/site.py", "lcm-operation-user-data-class": "SiteUserData",
+	}
+	require.NoError(t, json.Unmarshal(encode(t, params), &req))
+	vnf := w.theirs.Standard(w.tacker.AddPackage(plainSource), "its own class", req)
+	p := w.adopted(vnf)
+	require.Len(t, p.Vnfcs, 1)
+
+	had := w.serverIDs(vnf.ID)
+	w.completed(w.task(vnf.ID, sol.LcmOperationScale, object(t, stack.Scale(sol.ScaleTypeOut, 1))))
+	require.Subset(t, w.serverIDs(vnf.ID), had)
+	require.Len(t, w.serverIDs(vnf.ID), 2)
+	w.completed(w.task(vnf.ID, sol.LcmOperationScale, object(t, stack.Scale(sol.ScaleTypeIn, 1))))
+	require.Equal(t, had, w.serverIDs(vnf.ID))
+	w.completed(w.task(vnf.ID, sol.LcmOperationHeal, map[string]any{}))
+	require.NotEqual(t, had, w.serverIDs(vnf.ID))
+	w.completed(w.terminate(vnf.ID))
+	w.gone()
+}
+
 func TestGroupsOfTackersVersion1LiveOn(t *testing.T) {
 	t.Parallel()
-	w := startTakeover(t)
+	w := startTakeover(t, nil)
 	source := w.tacker.Version1(filepath.FromSlash("../packages/groups"))
 	w.onboard(source)
 	req := w.requests.Groups("policies", "smallest")
@@ -254,7 +284,7 @@ func object(t *testing.T, v any) map[string]any {
 
 func TestAnInstanceThatCannotBeManagedIsRefused(t *testing.T) {
 	t.Parallel()
-	w := startTakeover(t)
+	w := startTakeover(t, nil)
 	w.onboard(standardSource)
 	plain := w.onboard(plainSource)
 	theirs := w.tacker.AddPackage(standardSource)
