@@ -18,10 +18,18 @@ type selector struct {
 	fields fields.Selector
 }
 
-// podFields are the fields by which pods are selected, besides name and namespace. Other kinds have those two only.
-var podFields = []string{
-	"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase",
-	"status.podIP",
+// indexed are the fields by which objects of a kind are selected, besides name and namespace. Other kinds have those
+// two only.
+var indexed = map[string][]string{
+	"Pod": {
+		"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase",
+		"status.podIP",
+	},
+	"Event": {
+		"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
+		"involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason",
+		"reportingComponent", "source", "type",
+	},
 }
 
 // checkFields refuses a selector of fields that are not indexed.
@@ -29,11 +37,11 @@ func checkFields(kind string, f fields.Selector) error {
 	for _, r := range f.Requirements() {
 		switch {
 		case r.Field == "metadata.name" || r.Field == "metadata.namespace":
-		case kind != "Pod":
+		case indexed[kind] == nil:
 			return apierrors.NewBadRequest(fmt.Sprintf(
 				"%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", r.Field,
 			))
-		case !slices.Contains(podFields, r.Field):
+		case !slices.Contains(indexed[kind], r.Field):
 			return apierrors.NewBadRequest("field label not supported: " + r.Field)
 		}
 	}
