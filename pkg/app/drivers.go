@@ -46,16 +46,19 @@ func newDrivers(a *App) *drivers {
 	}
 	ssh := remote.Options{HostKeys: keys, ConnectTimeout: a.cfg.SSH.ConnectTimeout, DialContext: dial}
 	d.machines = remote.NewPool(ssh, 0)
-	d.cluster = k8scluster.New(k8scluster.Options{
+	clusters := k8scluster.Options{
 		Connect: k8scluster.Pooled(d.machines), Visit: k8scluster.Visited(ssh), SSHPort: a.cfg.SSH.Port,
 		CommandTimeout: a.cfg.SSH.CommandTimeout, Dial: dial, Log: a.log,
-	})
+	}
+	d.cluster = k8scluster.New(clusters)
 	scripts := durable.Host{Process: uuid.NewString(), NodeAlive: alive(a.store)}
 	if a.scripts != nil {
 		scripts.Scripts = a.scripts
 	}
 	d.mgmt = &packaged.Drivers{
-		BuiltIn: mgmt.Registry{k8scluster.Name: d.cluster}, Host: scripts, PublicURL: a.publicURL,
+		BuiltIn: mgmt.Registry{
+			k8scluster.Name: d.cluster, k8scluster.KubesprayName: k8scluster.NewKubespray(clusters),
+		}, Host: scripts, PublicURL: a.publicURL,
 	}
 	return d
 }

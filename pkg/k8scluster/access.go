@@ -33,8 +33,11 @@ const (
 	RoleStorage = roleStorage
 )
 
-// Implements says whether this driver makes the clusters of a flavour.
-func Implements(f *vnfd.Flavour) bool { return f.LCM[string(lcm.HookInstantiateEnd)].Name == Name }
+// Implements says whether this driver, or Kubespray, makes the clusters of a flavour.
+func Implements(f *vnfd.Flavour) bool {
+	name := f.LCM[string(lcm.HookInstantiateEnd)].Name
+	return name == Name || name == KubesprayName
+}
 
 // Machines lists the machines of the instance's inventory, masters first. CodeConflict when inventory and parameters do
 // not match, which is possible while an operation runs.
@@ -64,12 +67,7 @@ func (d *Driver) Machines(i *lcm.Instance, f *vnfd.Flavour) ([]Machine, error) {
 
 // known finds the machines by the parameters that the instance remembers.
 func (d *Driver) known(i *lcm.Instance, f *vnfd.Flavour) (params, *topology, error) {
-	p, bad := remembered(i, f)
-	err := lcm.Unprocessable(bad...)
-	var t *topology
-	if err == nil {
-		t, err = resolve(i, p, d.o.SSHPort)
-	}
+	p, t, err := d.rememberedMachines(i, f)
 	if err != nil {
 		e := lcm.Errorf(
 			lcm.CodeConflict, "the machines of VNF instance %s are not known now: %s", i.ID, lcm.AsError(err).Detail,
@@ -77,6 +75,28 @@ func (d *Driver) known(i *lcm.Instance, f *vnfd.Flavour) (params, *topology, err
 		return p, nil, e.WithHint("ask again when the running operation has ended")
 	}
 	return p, t, nil
+}
+
+// rememberedMachines finds the machines of a cluster, by the driver that has made it.
+func (d *Driver) rememberedMachines(i *lcm.Instance, f *vnfd.Flavour) (params, *topology, error) {
+	if f.LCM[string(lcm.HookInstantiateEnd)].Name == KubesprayName {
+		additional, err := i.Params.Decode()
+		if err != nil {
+			return params{}, nil, err
+		}
+		k, bad := parseSpray(additional, f, i.SSHKey)
+		if len(bad) > 0 {
+			return k.params, nil, lcm.Unprocessable(bad...)
+		}
+		t, _, err := resolveSpray(i, k, d.o.SSHPort)
+		return k.params, t, err
+	}
+	p, bad := remembered(i, f)
+	if len(bad) > 0 {
+		return p, nil, lcm.Unprocessable(bad...)
+	}
+	t, err := resolve(i, p, d.o.SSHPort)
+	return p, t, err
 }
 
 // Nodes asks the instance's cluster for its nodes, with the account that it was registered with. Where the cluster's

@@ -21,6 +21,14 @@ const (
 
 // leave takes nodes out of the cluster: first all of them stop getting new pods, then each is drained and removed.
 func (c *Cluster) leave(ctx context.Context, api *kubernetes.Client, leaving []node) error {
+	return c.vacate(ctx, api, leaving, func(ctx context.Context, n node) error { return c.remove(ctx, api, n) })
+}
+
+// vacate drains nodes at the same time, after all of them have stopped getting new pods. It calls then for each node
+// that is empty.
+func (c *Cluster) vacate(
+	ctx context.Context, api *kubernetes.Client, leaving []node, then func(context.Context, node) error,
+) error {
 	err := c.w.Step(ctx, titleCordon, "", func(ctx context.Context, s *lcm.Step) error {
 		s.Detail(list(leaving))
 		return lcm.Each(ctx, 0, leaving, func(ctx context.Context, n node) error { return api.Cordon(ctx, n.name) })
@@ -34,7 +42,7 @@ func (c *Cluster) leave(ctx context.Context, api *kubernetes.Client, leaving []n
 		}); err != nil {
 			return err
 		}
-		return c.remove(ctx, api, n)
+		return then(ctx, n)
 	})
 }
 

@@ -96,6 +96,13 @@ var _ lcm.MgmtDriver = (*Driver)(nil)
 
 // New makes the driver.
 func New(o Options) *Driver {
+	d := &Driver{o: o.withDefaults()}
+	d.hooks = d.hookHandlers()
+	return d
+}
+
+// withDefaults fills in what was left out.
+func (o Options) withDefaults() Options {
 	def := func(d *time.Duration, v time.Duration) {
 		if *d <= 0 {
 			*d = v
@@ -117,9 +124,7 @@ func New(o Options) *Driver {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Driver{o: o}
-	d.hooks = d.hookHandlers()
-	return d
+	return o
 }
 
 // vimSpace makes the ids of the VIMs that instances become.

@@ -23,11 +23,16 @@ func newKey(r lcm.Request) (*lcm.SSHKey, error) {
 	if len(bad) > 0 || !p.keyed() {
 		return nil, lcm.Unprocessable(bad...)
 	}
+	return makeKey(r.Instance.ID)
+}
+
+// makeKey creates a key pair for an instance.
+func makeKey(instance string) (*lcm.SSHKey, error) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("make a key pair: %w", err)
 	}
-	name := "gybe@" + r.Instance.ID
+	name := "gybe@" + instance
 	block, err := ssh.MarshalPrivateKey(private, name)
 	if err != nil {
 		return nil, fmt.Errorf("encode a private key: %w", err)

@@ -49,14 +49,17 @@ var known = members{
 // misspelled reports members of a request whose names are similar to known ones: a request with pod_cird would get the
 // default, and its user would notice it only in the cluster. Other unknown members are ignored, as in other VNFMs. Only
 // this request is checked, not the parameters of earlier ones.
-func misspelled(request json.RawMessage) []lcm.InvalidParam {
+func misspelled(request json.RawMessage) []lcm.InvalidParam { return known.check(request) }
+
+// check is misspelled for these names.
+func (k members) check(request json.RawMessage) []lcm.InvalidParam {
 	var req struct {
 		AdditionalParams map[string]any `json:"additionalParams"`
 	}
 	if len(request) > 0 && json.Unmarshal(request, &req) != nil {
 		return nil // reported by the parser of the request
 	}
-	return known.misspelled("/additionalParams", "additionalParams", req.AdditionalParams)
+	return k.misspelled("/additionalParams", "additionalParams", req.AdditionalParams)
 }
 
 func (k members) misspelled(pointer, name string, in any) []lcm.InvalidParam {

@@ -215,9 +215,7 @@ func parse(additional sol.KeyValuePairs, f *vnfd.Flavour, key *lcm.SSHKey) (para
 	if p.script == "" {
 		root.noScript()
 	}
-	if len(p.vimName) > 255 || strings.ContainsFunc(p.vimName, func(c rune) bool { return c < ' ' }) {
-		root.fail("vim_name", "vim_name is longer than 255 bytes or has control characters.")
-	}
+	root.vimName(p.vimName)
 	p.helm, p.registries = strings.TrimPrefix(root.text("helm_installation_script_path"), "./"), root.registries()
 	if m, ok := root.object("master_node", true); ok {
 		p.master = top.override("master_node", m.login(f))
@@ -244,6 +242,13 @@ func parse(additional sol.KeyValuePairs, f *vnfd.Flavour, key *lcm.SSHKey) (para
 	return p, r.bad
 }
 
+// vimName checks the name of the VIM that the cluster becomes.
+func (g group) vimName(name string) {
+	if len(name) > 255 || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' }) {
+		g.fail("vim_name", "vim_name is longer than 255 bytes or has control characters.")
+	}
+}
+
 // seconds returns a whole number of seconds, or def.
 func (g group) seconds(member string, def time.Duration) time.Duration {
 	v, ok := g.m[member]
@@ -262,33 +267,38 @@ func (g group) seconds(member string, def time.Duration) time.Duration {
 const maxSeconds = 86400
 
 func (g group) login(f *vnfd.Flavour) login {
-	l := login{
-		sshCP: g.must("ssh_cp_name"), nicCP: g.must("nic_cp_name"), username: g.must("username"),
-		privateKey: g.text("private_key"),
-	}
+	l := login{sshCP: g.must("ssh_cp_name"), nicCP: g.must("nic_cp_name")}
 	l.vdu = g.vdu(f, l.nicCP)
+	g.credentials(&l, "", g.r.key)
+	return l
+}
+
+// credentials reads the user name and the password or the private key of a login, from members that begin with prefix.
+// own is the key to use when both are missing; nil if there is none.
+func (g group) credentials(l *login, prefix string, own *lcm.SSHKey) {
+	user, password, key := prefix+"username", prefix+"password", prefix+"private_key"
+	l.username, l.privateKey = g.must(user), g.text(key)
 	if l.username != "" && !userText.MatchString(l.username) {
-		g.fail("username", fmt.Sprintf("%s username %q is not a user name.", g.name, l.username))
+		g.fail(user, fmt.Sprintf("%s %s %q is not a user name.", g.name, user, l.username))
 	}
-	if strings.ContainsAny(g.text("password"), "\r\n\x00") {
-		g.fail("password", g.name+" password has a line break, which no login takes.")
+	if strings.ContainsAny(g.text(password), "\r\n\x00") {
+		g.fail(password, g.name+" "+password+" has a line break, which no login takes.")
 	}
-	l.password = g.text("password")
+	l.password = g.text(password)
 	if l.privateKey == "" {
 		switch {
 		case l.password != "":
-		case g.r.key != nil:
-			l.privateKey, l.keyed = g.r.key.Private, true
+		case own != nil:
+			l.privateKey, l.keyed = own.Private, true
 		default:
-			l.password = g.must("password")
+			l.password = g.must(password)
 		}
-		return l
+		return
 	}
 	if _, err := ssh.ParsePrivateKey([]byte(l.privateKey)); err != nil {
 		// the parser's words may quote it
-		g.fail("private_key", g.name+" private_key is not a private key without a passphrase.")
+		g.fail(key, g.name+" "+key+" is not a private key without a passphrase.")
 	}
-	return l
 }
 
 func (g group) proxy() proxy {

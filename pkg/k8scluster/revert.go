@@ -124,8 +124,16 @@ func notReverted(want []node, nodes []kubernetes.Node, stored, leases map[string
 // cluster needs disks of the same moment.
 func requireConsistentDisks(r lcm.Request) error {
 	p, bad := parse(r.AdditionalParams, r.Flavour, loginKey(r))
-	if len(bad) > 0 || r.Instance.Instantiated == nil {
+	if len(bad) > 0 {
 		return lcm.Unprocessable(bad...)
+	}
+	return consistentDisks(r, p)
+}
+
+// consistentDisks is requireConsistentDisks with parsed parameters.
+func consistentDisks(r lcm.Request, p params) error {
+	if r.Instance.Instantiated == nil {
+		return nil
 	}
 	masters, running := 0, 0
 	for _, c := range r.Instance.Instantiated.VnfcInfo {

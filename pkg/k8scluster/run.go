@@ -54,6 +54,8 @@ type scriptRun struct {
 	round time.Time
 	// once says that a run that vanished may start again only when a user asks for it.
 	once bool
+	// fails, if set, makes the error of a run that ended with this exit status.
+	fails func(ctx context.Context, code int) error
 
 	cp checkpoint
 }
@@ -211,6 +213,11 @@ func (r *scriptRun) read(ctx context.Context, c Connection, id string) (remote.S
 
 // ended makes the error of a run that has failed.
 func (r *scriptRun) ended(ctx context.Context, code int) error {
+	if r.fails != nil {
+		err := r.fails(ctx, code)
+		r.cp.Ended = true
+		return errors.Join(err, r.s.Save(ctx, r.cp))
+	}
 	lines := r.lastLines(ctx)
 	r.cp.Ended = true
 	if err := r.s.Save(ctx, r.cp); err != nil {

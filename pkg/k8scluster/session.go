@@ -151,8 +151,11 @@ func (s *session) noProxy() string {
 }
 
 // tidy removes the runs' files from the nodes. A failure does no harm: the files go with the next reboot.
-func (s *session) tidy(ctx context.Context) {
-	_ = lcm.Each(ctx, s.o.Parallel, s.t.nodes(), func(ctx context.Context, n node) error {
+func (s *session) tidy(ctx context.Context) { s.tidyOn(ctx, s.t.nodes()) }
+
+// tidyOn does so on some machines.
+func (s *session) tidyOn(ctx context.Context, machines []node) {
+	_ = lcm.Each(ctx, s.o.Parallel, machines, func(ctx context.Context, n node) error {
 		c, release, err := s.o.Connect(ctx, n.target)
 		if err == nil {
 			defer release()

@@ -21,7 +21,7 @@ const (
 // node is one machine of the cluster.
 type node struct {
 	vnfc   string // vnfcInfo id
-	role   string
+	role   string // see also roleAnsible and roleBalancer
 	name   string // in the cluster, also the host name
 	ip     string // address by which the nodes reach each other
 	host   string // compute host; "" when the VIM does not show it
@@ -34,6 +34,12 @@ func (n node) String() string { return n.name + " (" + n.ip + ")" }
 
 // during names the work and the node for an error message.
 func (n node) during(doing string) string {
+	switch n.role {
+	case roleAnsible:
+		return doing + " on the Ansible host " + n.ip
+	case roleBalancer:
+		return doing + " (VNFC " + n.vnfc + ")"
+	}
 	if !strings.HasSuffix(doing, " node") { // "prepare node" contains it
 		doing += " on node"
 	}
@@ -100,6 +106,26 @@ func (t *topology) hosts() string {
 
 // resolve finds the machines of the roles in the instance's inventory.
 func resolve(i *lcm.Instance, p params, sshPort int) (*topology, error) {
+	t, err := resolveNodes(i, p, sshPort)
+	if err != nil {
+		return nil, err
+	}
+	inv := inventory(i.Inventory)
+	if p.storage != nil {
+		if t.storage, err = inv.server(p.storage, sshPort); err != nil {
+			return nil, err
+		}
+	}
+	t.storage.target.Instance = i.ID
+	t.endpoint, err = inv.endpoint(t, p)
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// resolveNodes finds the machines that are to be nodes.
+func resolveNodes(i *lcm.Instance, p params, sshPort int) (*topology, error) {
 	inv := inventory(i.Inventory)
 	t := &topology{}
 	var err error
@@ -114,22 +140,12 @@ func resolve(i *lcm.Instance, p params, sshPort int) (*topology, error) {
 			lcm.CodeUnprocessable, "the instance has no machine of the VDU %s to be a master", p.master.vdu,
 		)
 	}
-	if p.storage != nil {
-		if t.storage, err = inv.server(p.storage, sshPort); err != nil {
-			return nil, err
-		}
-	}
 	for _, nodes := range [][]node{t.masters, t.workers} {
 		for n := range nodes {
 			nodes[n].target.Instance = i.ID
 		}
 	}
-	t.storage.target.Instance = i.ID
 	t.renameDuplicates()
-	t.endpoint, err = inv.endpoint(t, p)
-	if err != nil {
-		return nil, err
-	}
 	return t, nil
 }
 

@@ -1,0 +1,325 @@
+package k8scluster
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/gybe-nfv/gybe/pkg/kubernetes"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/remote"
+)
+
+const (
+	titleMachine   = "wait for machine"
+	titleUnclaim   = "remove inventory"
+	titleDiscovery = "correct discovery"
+)
+
+// claim takes the inventory's directory before there are machines: a path that another cluster has must not cost them.
+func (d *Kubespray) claim(ctx context.Context, w *lcm.Execution) error {
+	k, err := sprayParamsOf(w)
+	if err != nil {
+		return err
+	}
+	return d.on(ctx, w, k, &topology{}, node{}, nil).claimInventory(ctx)
+}
+
+// instantiateEnd makes the cluster and its load balancer.
+func (d *Kubespray) instantiateEnd(ctx context.Context, w *lcm.Execution) error {
+	op, err := d.begin(ctx, w, nil)
+	if err != nil {
+		return err
+	}
+	return op.build(ctx)
+}
+
+// build makes all machines a new cluster. The load balancer is installed at the same time.
+func (op *spray) build(ctx context.Context) error {
+	err := together(ctx, []func(context.Context) error{
+		op.installBalancer,
+		func(ctx context.Context) error {
+			if err := op.claimInventory(ctx); err != nil {
+				return err
+			}
+			if err := op.booted(ctx, op.t.nodes()); err != nil {
+				return err
+			}
+			return op.play(ctx, playbook{
+				name: bookCluster, masters: op.t.masters, workers: op.t.workers, fresh: op.t.nodes(),
+			})
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if err := op.balance(ctx); err != nil {
+		return err
+	}
+	return op.finish(ctx, op.t.nodes(), true)
+}
+
+// finish waits for new nodes, and publishes a cluster that is new. It is the end of an operation.
+func (op *spray) finish(ctx context.Context, nodes []node, publish bool) error {
+	err := op.cluster.withAPI(ctx, func(api *kubernetes.Client) error {
+		if publish {
+			if err := op.cluster.ensureAccount(ctx, api); err != nil {
+				return err
+			}
+			if err := op.kubeconfig(ctx); err != nil {
+				return err
+			}
+		}
+		if err := op.cluster.waitReadyAndLabel(ctx, api, nodes); err != nil {
+			return err
+		}
+		if !publish {
+			return nil
+		}
+		return op.cluster.publish(ctx, api)
+	})
+	if err != nil {
+		return err
+	}
+	op.tidy(ctx)
+	return nil
+}
+
+// booted waits until machines accept logins and cloud-init has ended: it sets passwords, and holds the locks of the
+// package manager.
+func (op *spray) booted(ctx context.Context, nodes []node) error {
+	return lcm.Each(ctx, op.o.Parallel, nodes, func(ctx context.Context, n node) error {
+		return op.runScript(ctx, titleMachine, "boot", n, remote.Job{
+			Command: "if command -v cloud-init >/dev/null 2>&1; then cloud-init status --wait; fi; true",
+		})
+	})
+}
+
+// scaleStart takes the workers that a scaling in removes out of the cluster.
+func (d *Kubespray) scaleStart(ctx context.Context, w *lcm.Execution) error {
+	if w.Op.Scope == nil {
+		return nil
+	}
+	return d.shrink(ctx, w, w.Op.Scope.Remove)
+}
+
+// scaleRollbackStart does the same with the workers that a scaling out has added. They may have joined, or not.
+func (d *Kubespray) scaleRollbackStart(ctx context.Context, w *lcm.Execution) error {
+	return d.shrink(ctx, w, newVNFCs(w))
+}
+
+func (d *Kubespray) shrink(ctx context.Context, w *lcm.Execution, vnfcs []string) error {
+	if len(vnfcs) == 0 {
+		return nil
+	}
+	op, err := d.begin(ctx, w, vnfcs)
+	if err != nil {
+		return err
+	}
+	leaving, _ := pick(op.t.workers, vnfcs)
+	if len(leaving) == 0 {
+		return nil
+	}
+	return op.remove(ctx, leaving)
+}
+
+// scaleEnd makes nodes of the machines that a scaling out has added, all in one run.
+func (d *Kubespray) scaleEnd(ctx context.Context, w *lcm.Execution) error {
+	added := newVNFCs(w)
+	if len(added) == 0 {
+		return nil
+	}
+	op, err := d.begin(ctx, w, added)
+	if err != nil {
+		return err
+	}
+	return op.extend(ctx, added)
+}
+
+// remove takes nodes out of the cluster: they are drained, the load balancer forgets them, and Kubespray removes them in
+// one run. Their machines are not reset: they are deleted next, and may not even answer.
+func (op *spray) remove(ctx context.Context, leaving []node) error {
+	names := make([]string, len(leaving))
+	for i, n := range leaving {
+		names[i] = n.name
+	}
+	// Kubespray works through the first master, which has to stay.
+	masters := append(without(op.t.masters, leaving), among(op.t.masters, leaving)...)
+	workers := op.t.workers
+	return op.cluster.withAPI(ctx, func(api *kubernetes.Client) error {
+		err := op.cluster.vacate(ctx, api, leaving, func(context.Context, node) error { return nil })
+		if err != nil {
+			return err
+		}
+		// A master that leaves etcd goes on accepting connections, and would not answer them.
+		op.t.masters, op.t.workers = without(masters, leaving), without(workers, leaving)
+		if err := op.balance(ctx); err != nil {
+			return err
+		}
+		if err := op.play(ctx, playbook{
+			name: bookRemove, masters: masters, workers: workers, leaves: leaving,
+			args: []string{
+				"-e", "node=" + strings.Join(names, ","), "-e", "delete_nodes_confirmation=yes",
+				"-e", "skip_confirmation=true", "-e", "reset_nodes=false", "-e", "allow_ungraceful_removal=true",
+			},
+		}); err != nil {
+			return err
+		}
+		return lcm.Each(ctx, op.o.Parallel, leaving, func(ctx context.Context, n node) error {
+			return op.cluster.remove(ctx, api, n)
+		})
+	})
+}
+
+// among picks those nodes that are leaving.
+func among(nodes, leaving []node) []node {
+	return slices.DeleteFunc(slices.Clone(nodes), func(n node) bool {
+		return !slices.ContainsFunc(leaving, func(l node) bool { return l.vnfc == n.vnfc })
+	})
+}
+
+// extend makes the machines of VNFCs nodes of the cluster. Workers alone need scale.yml; it needs fresh facts of all
+// machines. A master needs cluster.yml.
+func (op *spray) extend(ctx context.Context, vnfcs []string) error {
+	masters, others := pick(op.t.masters, vnfcs)
+	workers, _ := pick(op.t.workers, vnfcs)
+	joining := append(slices.Clone(workers), masters...)
+	lb := slices.Contains(vnfcs, op.lb.vnfc)
+	lanes := []func(context.Context) error{}
+	if lb {
+		lanes = append(lanes, op.installBalancer)
+	}
+	if len(joining) > 0 {
+		lanes = append(lanes, func(ctx context.Context) error {
+			return op.join(ctx, append(slices.Clone(others), masters...), joining, len(masters) > 0)
+		})
+	}
+	if err := together(ctx, lanes); err != nil {
+		return err
+	}
+	if err := op.balance(ctx); err != nil {
+		return err
+	}
+	return op.finish(ctx, joining, lb)
+}
+
+// join runs the playbooks that make machines nodes.
+func (op *spray) join(ctx context.Context, masters, joining []node, master bool) error {
+	if err := op.booted(ctx, joining); err != nil {
+		return err
+	}
+	b := playbook{name: bookFacts, masters: masters, workers: op.t.workers, fresh: joining}
+	if master {
+		b.name, b.args = bookCluster, []string{"-e", "ignore_assert_errors=yes"}
+		return op.play(ctx, b)
+	}
+	if err := op.play(ctx, b); err != nil {
+		return err
+	}
+	var names []string
+	for _, n := range joining {
+		names = append(names, n.name)
+	}
+	b.name, b.args, b.fresh = bookScale, []string{"--limit", strings.Join(names, ",")}, nil
+	return op.play(ctx, b)
+}
+
+// healStart takes the nodes that a heal replaces out of the cluster. When no master stays, the cluster is lost and
+// healEnd builds a new one.
+func (d *Kubespray) healStart(ctx context.Context, w *lcm.Execution) error {
+	op, err := d.begin(ctx, w, w.Op.Scope.VNFCs)
+	if err != nil {
+		return err
+	}
+	if op.rebuilds() {
+		w.RemoveVim(VimID(w.Instance.ID))
+		return nil
+	}
+	masters, _ := pick(op.t.masters, w.Op.Scope.VNFCs)
+	workers, _ := pick(op.t.workers, w.Op.Scope.VNFCs)
+	if len(masters)+len(workers) == 0 {
+		return nil
+	}
+	if err := op.remove(ctx, append(workers, masters...)); err != nil {
+		return err
+	}
+	if len(masters) == 0 {
+		return nil
+	}
+	// A machine that joins asks the cluster where its API server is; the answer may be a master that has gone.
+	return op.w.Step(ctx, titleDiscovery, "", func(ctx context.Context, s *lcm.Step) error {
+		server := "https://" + op.t.masters[0].ip + ":" + serverPort
+		s.Detail(server)
+		return op.cluster.withAPI(ctx, func(api *kubernetes.Client) error { return api.SetDiscovery(ctx, server) })
+	})
+}
+
+// healEnd makes nodes of the new machines, and installs a new load balancer.
+func (d *Kubespray) healEnd(ctx context.Context, w *lcm.Execution) error {
+	healed := newVNFCs(w)
+	op, err := d.begin(ctx, w, healed)
+	if err != nil {
+		return err
+	}
+	switch {
+	case op.rebuilds():
+		return d.instantiateEnd(ctx, w)
+	case len(healed) == 0:
+		return nil
+	}
+	return op.extend(ctx, healed)
+}
+
+// rebuilds says that the operation's heal leaves no master of the cluster.
+func (op *spray) rebuilds() bool {
+	return mastersLost(cmp.Or(op.w.Op.Before, &lcm.Instance{}), op.w.Op.Scope, op.p.master.vdu)
+}
+
+// terminateEnd removes the VIM and the inventory of a cluster that is gone.
+func (d *Kubespray) terminateEnd(ctx context.Context, w *lcm.Execution) error {
+	w.RemoveVim(VimID(w.Instance.ID))
+	return d.release(ctx, w)
+}
+
+// release removes the inventory, with its passwords, from the Ansible host. A forceful termination does not need that
+// host.
+func (d *Kubespray) release(ctx context.Context, w *lcm.Execution) error {
+	k, err := sprayParamsOf(w)
+	if err != nil {
+		w.Log.WarnContext(ctx, "the inventory of the cluster is not known", "error", err)
+		return nil
+	}
+	op := d.on(ctx, w, k, &topology{}, node{}, nil)
+	return w.Step(ctx, titleUnclaim, "", func(ctx context.Context, s *lcm.Step) error {
+		dir := remote.Quote(k.ansible.inventory)
+		command := `if [ "$(cat ` + dir + `/.gybe-vnf-instance 2>/dev/null)" = ` + remote.Quote(w.Instance.ID) +
+			` ]; then rm -rf ` + dir + `; fi; rm -rf ` + remote.Quote(k.ansible.inventory+"."+w.Instance.ID)
+		_, err := op.ask(ctx, op.host, titleUnclaim, command)
+		if err != nil && forceful(w) {
+			e := lcm.AsError(err)
+			s.Detail("it stays: " + e.Detail)
+			return nil
+		}
+		if e, ok := errors.AsType[*lcm.Error](err); ok {
+			e.Hint += "; a FORCEFUL termination goes on without the Ansible host"
+			return e
+		}
+		if err != nil {
+			return err
+		}
+		s.Detail(k.ansible.inventory + " on " + op.host.ip)
+		op.tidyOn(ctx, []node{op.host})
+		return nil
+	})
+}
+
+// forceful says that the operation is a forceful termination (SOL003 TerminateVnfRequest).
+func forceful(w *lcm.Execution) bool {
+	var req struct {
+		Type string `json:"terminationType"`
+	}
+	return json.Unmarshal(w.Op.Params, &req) == nil && req.Type == "FORCEFUL"
+}
