@@ -68,7 +68,7 @@ func (op *spray) balance(ctx context.Context) error {
 // configChanged is the exit status of balancerScript when the configuration is another one by now.
 const configChanged = 75
 
-// balanceOnce changes the configuration as it is now. again says that it has changed meanwhile.
+// balanceOnce changes the configuration as it is now. again says that it has changed since it was read.
 func (op *spray) balanceOnce(ctx context.Context, s *lcm.Step) (again bool, err error) {
 	old, err := op.ask(ctx, op.lb, titleBalance, "cat /etc/haproxy/haproxy.cfg")
 	if err != nil {
@@ -118,7 +118,7 @@ func (op *spray) kubeconfig(ctx context.Context) error {
 			return err
 		}
 		s.Detail(server)
-		const put = "umask 077 && mkdir -p ~/.kube && cat >~/.kube/config.new && mv -f ~/.kube/config.new ~/.kube/config"
+		const put = "umask 077 && mkdir -p ~/.kube && cd ~/.kube && cat >config.new && mv -f config.new config"
 		_, err = op.output(ctx, op.lb, titleKubeconfig, put, config, 4<<10)
 		return err
 	})

@@ -139,8 +139,8 @@ func (d *Kubespray) scaleEnd(ctx context.Context, w *lcm.Execution) error {
 	return op.extend(ctx, added)
 }
 
-// remove takes nodes out of the cluster: they are drained, the load balancer forgets them, and Kubespray removes them in
-// one run. Their machines are not reset: they are deleted next, and may not even answer.
+// remove takes nodes out of the cluster: they are drained, the load balancer forgets them, and Kubespray removes them
+// in one run. Their machines are not reset: they are deleted next, and may not even answer.
 func (op *spray) remove(ctx context.Context, leaving []node) error {
 	names := make([]string, len(leaving))
 	for i, n := range leaving {

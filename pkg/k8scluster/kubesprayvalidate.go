@@ -22,8 +22,8 @@ func (d *Kubespray) Validate(_ context.Context, r lcm.Request) error {
 	if r.Type == sol.LcmOperationRevertToSnapshot {
 		return lcm.Unprocessable(lcm.InvalidParam{
 			Pointer: "/vnfSnapshotInfoId",
-			Detail: "a cluster that Kubespray has made cannot be reverted to a snapshot: its inventory on the Ansible " +
-				"host would not fit. Heal the VNF instead.",
+			Detail: "a cluster that Kubespray has made cannot be reverted to a snapshot: its inventory on the " +
+				"Ansible host would not fit. Heal the VNF instead.",
 		})
 	}
 	if !needsParams[r.Type] && r.Type != sol.LcmOperationCreateSnapshot {

@@ -52,7 +52,9 @@ type playbook struct {
 func (op *spray) claimInventory(ctx context.Context) error {
 	return op.w.Step(ctx, titleInventory, "", func(ctx context.Context, s *lcm.Step) error {
 		r := op.newRun(titleInventory, "claim", op.host, s)
-		r.job = func(_ context.Context, id string) (remote.Job, error) { return op.ansibleJob(id, "", time.Minute), nil }
+		r.job = func(_ context.Context, id string) (remote.Job, error) {
+			return op.ansibleJob(id, "", time.Minute), nil
+		}
 		r.fails = func(ctx context.Context, _ int) error {
 			return &lcm.Error{
 				Code: lcm.CodeUpstream, Title: "Inventory not available",

@@ -90,7 +90,7 @@ fatal: [master11]: FAILED! => {"changed": false, "msg": "no answer"}
 ...ignoring
 TASK [download : Get the list of packages] ************
 fatal: [worker21]: FAILED! => {"attempts": 4, "msg": "Failed to update apt cache:\n unknown reason"}
-fatal: [worker22]: UNREACHABLE! => {"changed": false, "msg": "Failed to connect to the host via ssh", "unreachable": true}
+fatal: [worker22]: UNREACHABLE! => {"msg": "Failed to connect to the host via ssh", "unreachable": true}
 failed: [worker23] (item=kubelet) => {"rc": 1}
 
 PLAY RECAP *********************************************************************
@@ -153,8 +153,10 @@ func TestBalanceKeepsTheRest(t *testing.T) {
 	workers := []kubespray.Server{{"worker21", "10.10.0.21"}, {"worker22", "10.10.0.22"}}
 	got, err := kubespray.Balance([]byte(haproxy), masters, workers)
 	require.NoError(t, err)
-	require.Contains(t, string(got), "    mode tcp\n    server  master12 10.10.0.12:6443 check\n\nbackend kubernetes-nodeport")
-	require.Contains(t, string(got), "    server  worker22 10.10.0.22 check\n\nfrontend default_web\n    bind *:30080\n")
+	require.Contains(t, string(got),
+		"    mode tcp\n    server  master12 10.10.0.12:6443 check\n\nbackend kubernetes-nodeport")
+	require.Contains(t, string(got),
+		"    server  worker22 10.10.0.22 check\n\nfrontend default_web\n    bind *:30080\n")
 	require.NotContains(t, string(got), "master11")
 	again, err := kubespray.Balance(got, masters, workers)
 	require.NoError(t, err)
