@@ -8,11 +8,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/gybe-nfv/gybe/pkg/config"
-	"github.com/gybe-nfv/gybe/pkg/helm"
 	"github.com/gybe-nfv/gybe/pkg/k8scluster"
+	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/mgmt"
 	"github.com/gybe-nfv/gybe/pkg/mgmt/packaged"
+	"github.com/gybe-nfv/gybe/pkg/nodeport"
 	"github.com/gybe-nfv/gybe/pkg/openstack"
 	"github.com/gybe-nfv/gybe/pkg/outbound"
 	"github.com/gybe-nfv/gybe/pkg/remote"
@@ -26,7 +27,6 @@ type drivers struct {
 	infras    map[string]lcm.Infra // by vimType
 	mgmt      lcm.MgmtDrivers
 	openstack *openstack.Driver
-	helm      *helm.Driver
 	cluster   *k8scluster.Driver
 	machines  *remote.Pool
 }
@@ -42,11 +42,6 @@ func newDrivers(a *App) *drivers {
 	dial := policy.Dialer(0).DialContext // callers have timeouts of their own
 	d.openstack = openstack.New(cloudConfig(a, policy), a.log)
 	d.infras[openstack.VimType] = d.openstack
-	d.helm = helm.New(helm.Config{
-		RequestTimeout: a.cfg.OpenStack.RequestTimeout, GracefulTimeout: a.cfg.OpenStack.GracefulTimeout,
-		Outbound: policy,
-	}, a.log)
-	d.infras[helm.VimType] = d.helm
 	var keys remote.HostKeyStore = pinned{a.store}
 	if a.cfg.SSH.HostKeyPolicy == config.HostKeyInsecure {
 		keys = anyKey{}
@@ -58,6 +53,12 @@ func newDrivers(a *App) *drivers {
 		CommandTimeout: a.cfg.SSH.CommandTimeout, Dial: dial, Log: a.log,
 	}
 	d.cluster = k8scluster.New(clusters)
+	ports := nodeport.New(nodeport.Options{
+		Connect: nodeport.Pooled(d.machines), SSHPort: a.cfg.SSH.Port, CommandTimeout: a.cfg.SSH.CommandTimeout,
+		Client: func(access kubernetes.Access) (*kubernetes.Client, error) {
+			return kubernetes.New(access.Outbound(policy))
+		},
+	})
 	scripts := durable.Host{Process: uuid.NewString(), NodeAlive: alive(a.store)}
 	if a.scripts != nil {
 		scripts.Scripts = a.scripts
@@ -65,6 +66,7 @@ func newDrivers(a *App) *drivers {
 	d.mgmt = &packaged.Drivers{
 		BuiltIn: mgmt.Registry{
 			k8scluster.Name: d.cluster, k8scluster.KubesprayName: k8scluster.NewKubespray(clusters),
+			nodeport.Name: ports,
 		}, Host: scripts, PublicURL: a.publicURL,
 	}
 	return d
@@ -114,7 +116,6 @@ func (d *drivers) Infra(vimType string) (lcm.Infra, bool) {
 
 func (d *drivers) close() {
 	d.openstack.Close()
-	d.helm.Close()
 	d.machines.Close()
 }
 

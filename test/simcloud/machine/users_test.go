@@ -16,16 +16,17 @@ import (
 
 // Who needs programs: files, and directories whose files count.
 const (
-	packages = "vnf-packages"                          // the scripts of the sample packages
-	nodes    = "pkg/k8scluster"                        // the driver of clusters and its scripts
-	jobs     = "pkg/remote"                            // commands and detached jobs over SSH
-	older    = "test/e2e/testdata/older_install.sh"    // a package's script in the style of older VNFMs
-	units    = "test/simcloud/machine/ubuntu"          // services of the simulated machine
-	faults   = "test/e2e"                              // what tests do to machines
-	checks   = "test/simcloud/machine/fleet_test.go"   // how a machine looks to those who log in
-	sessions = "test/simcloud/machine/session_test.go" //
-	disks    = "test/simcloud/machine/disk_test.go"    //
-	clusters = "test/simcloud/machine/cluster_test.go" //
+	packages  = "vnf-packages"                          // the scripts of the sample packages
+	nodes     = "pkg/k8scluster"                        // the driver of clusters and its scripts
+	balancers = "pkg/nodeport"                          // the driver of load balancers
+	jobs      = "pkg/remote"                            // commands and detached jobs over SSH
+	older     = "test/e2e/testdata/older_install.sh"    // a package's script in the style of older VNFMs
+	units     = "test/simcloud/machine/ubuntu"          // services of the simulated machine
+	faults    = "test/e2e"                              // what tests do to machines
+	checks    = "test/simcloud/machine/fleet_test.go"   // how a machine looks to those who log in
+	sessions  = "test/simcloud/machine/session_test.go" //
+	disks     = "test/simcloud/machine/disk_test.go"    //
+	clusters  = "test/simcloud/machine/cluster_test.go" //
 )
 
 // users records who needs each program of a simulated machine.
@@ -43,7 +44,8 @@ var users = map[string]string{
 	"mkdir": jobs, "mkfs.ext4": nodes, "mktemp": packages, "modprobe": packages, "mount": nodes, "mountpoint": nodes,
 	"mv": jobs, "openssl": packages, "parted": disks, "pgrep": packages, "pkill": "test/simcloud/machine/kube",
 	"printenv": checks, "pwd": checks, "readlink": nodes, "reboot": checks, "rm": jobs, "sed": packages, "seq": nodes,
-	"setsid": jobs, "sh": checks, "sha256sum": packages, "sleep": jobs, "socat": packages, "sshd": units, "stat": jobs,
+	"setsid": jobs, "sh": checks, "sha256sum": packages, "sleep": jobs, "socat": packages, "ss": balancers,
+	"sshd": units, "stat": jobs,
 	"sudo": jobs, "swapoff": packages, "sysctl": packages, "systemctl": packages, "tail": nodes, "tar": packages,
 	"tee": packages, "test": nodes, "timeout": packages, "touch": packages, "tr": packages, "true": jobs,
 	"tty": sessions, "uname": packages, "wc": packages, "whoami": checks,

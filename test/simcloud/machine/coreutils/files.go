@@ -38,7 +38,7 @@ func moves(p *process.Proc, f *process.Flags) (pairs [][2]string, ok bool) {
 }
 
 func cp(_ context.Context, p *process.Proc) int {
-	f, ok := p.Options(false, "rf", "recursive=r", "force=f")
+	f, ok := p.Options(false, "rfp", "recursive=r", "force=f")
 	if !ok {
 		return 1
 	}
@@ -49,8 +49,24 @@ func cp(_ context.Context, p *process.Proc) int {
 	status := 0
 	for _, m := range pairs {
 		status = max(status, copyTree(p, m[0], m[1], f.Has("r")))
+		if f.Has("p") && status == 0 {
+			status = preserve(p, m[0], m[1])
+		}
 	}
 	return status
+}
+
+// preserve gives a copied file the owner and the mode of the original.
+func preserve(p *process.Proc, src, dst string) int {
+	v := p.FS()
+	i, err := v.Stat(p.Abs(src))
+	if err == nil {
+		err = errors.Join(v.Chmod(p.Abs(dst), i.Mode()), v.Chown(p.Abs(dst), int(i.Uid()), int(i.Gid())))
+	}
+	if err != nil {
+		return p.Errorf("cp: failed to preserve ownership for '%s': %s\n", dst, process.Reason(err))
+	}
+	return 0
 }
 
 func copyTree(p *process.Proc, src, dst string, deep bool) int {

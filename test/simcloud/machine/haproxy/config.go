@@ -44,7 +44,7 @@ type httpCheck struct {
 // server is one line of a backend.
 type server struct {
 	name     string
-	addr     string
+	addr     string // host:port, or a host alone: the port is the one that the client has connected to
 	check    bool
 	checkTLS bool
 	inter    time.Duration
@@ -194,8 +194,8 @@ func (p *proxy) line(f []string, def *server, alert func(string, ...any)) {
 		}
 		s := *def
 		s.name, s.addr = f[1], f[2]
-		if _, port, err := net.SplitHostPort(s.addr); err != nil || port == "" {
-			alert("'server %s' : invalid address: '%s'", s.name, s.addr)
+		if host, port, err := net.SplitHostPort(s.addr); err == nil && port == "" || err != nil && !isAddress(s.addr) {
+			alert("'server %s' : invalid address: '%s' in '%s'", s.name, host, s.addr)
 			return
 		}
 		if slices.ContainsFunc(p.servers, func(o *server) bool { return o.name == s.name }) {
@@ -203,8 +203,15 @@ func (p *proxy) line(f []string, def *server, alert func(string, ...any)) {
 			return
 		}
 		s.options(f[3:], alert)
+		s.check = s.check && !isAddress(s.addr) // haproxy warns that such a check has no port, and disables it
 		p.servers = append(p.servers, &s)
 	}
+}
+
+// isAddress says that a is an IP address without a port.
+func isAddress(a string) bool {
+	_, err := netip.ParseAddr(a)
+	return err == nil
 }
 
 func bindAddr(a string) (netip.AddrPort, error) {

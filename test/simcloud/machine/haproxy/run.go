@@ -113,6 +113,7 @@ type balancer struct {
 
 // listener is an open port; a reload changes where it leads without closing it.
 type listener struct {
+	port uint16
 	stop func()
 	back *proxy
 }
@@ -148,7 +149,7 @@ func (b *balancer) use(ctx context.Context, p *process.Proc, c *Config) bool {
 				l.back = back
 				continue
 			}
-			l := &listener{back: back}
+			l := &listener{port: at.Port(), back: back}
 			stop, err := b.h.Net.Listen(ctx, at.Addr(), at.Port(), func(conn net.Conn) { b.serve(ctx, l, conn) })
 			if err != nil {
 				p.Errorf("[ALERT]    (%d) : Starting %s %s: cannot bind socket (%s) [%s]\n", p.PID, px.kind, px.name,
@@ -191,7 +192,11 @@ func (b *balancer) serve(ctx context.Context, l *listener, client net.Conn) {
 	defer stop()
 	for _, s := range b.order(ctx, back) {
 		dctx, cancel := context.WithTimeout(ctx, max(b.clock.Real(back.connect), patience))
-		server, err := b.h.Net.Dial(dctx, s.addr)
+		addr := s.addr
+		if isAddress(addr) {
+			addr = net.JoinHostPort(addr, strconv.Itoa(int(l.port)))
+		}
+		server, err := b.h.Net.Dial(dctx, addr)
 		cancel()
 		if err != nil {
 			continue

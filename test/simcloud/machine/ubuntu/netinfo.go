@@ -41,3 +41,19 @@ func (o *OS) virtual(ip netip.Addr) bool {
 	}
 	return false
 }
+
+// ss is ss -lnt.
+func (o *OS) ss(_ context.Context, p *process.Proc) int {
+	f, ok := p.Options(false, "lntH")
+	if !ok || !f.Has("l") || !f.Has("n") || !f.Has("t") || len(f.Args) > 0 {
+		p.Errorf("ss: -lnt is simulated\n")
+		return 255
+	}
+	if !f.Has("H") {
+		p.Printf("State  Recv-Q Send-Q  Local Address:Port  Peer Address:Port Process\n")
+	}
+	for _, s := range o.Net.Sockets() {
+		p.Printf("LISTEN 0      4096    %s      0.0.0.0:*\n", s)
+	}
+	return 0
+}
