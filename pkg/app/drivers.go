@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/gybe-nfv/gybe/pkg/config"
+	"github.com/gybe-nfv/gybe/pkg/helm"
 	"github.com/gybe-nfv/gybe/pkg/k8scluster"
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -27,6 +28,7 @@ type drivers struct {
 	infras    map[string]lcm.Infra // by vimType
 	mgmt      lcm.MgmtDrivers
 	openstack *openstack.Driver
+	helm      *helm.Driver
 	cluster   *k8scluster.Driver
 	machines  *remote.Pool
 }
@@ -42,6 +44,11 @@ func newDrivers(a *App) *drivers {
 	dial := policy.Dialer(0).DialContext // callers have timeouts of their own
 	d.openstack = openstack.New(cloudConfig(a, policy), a.log)
 	d.infras[openstack.VimType] = d.openstack
+	d.helm = helm.New(helm.Config{
+		RequestTimeout: a.cfg.OpenStack.RequestTimeout, GracefulTimeout: a.cfg.OpenStack.GracefulTimeout,
+		Outbound: policy,
+	}, a.log)
+	d.infras[helm.VimType] = d.helm
 	var keys remote.HostKeyStore = pinned{a.store}
 	if a.cfg.SSH.HostKeyPolicy == config.HostKeyInsecure {
 		keys = anyKey{}
@@ -116,6 +123,7 @@ func (d *drivers) Infra(vimType string) (lcm.Infra, bool) {
 
 func (d *drivers) close() {
 	d.openstack.Close()
+	d.helm.Close()
 	d.machines.Close()
 }
 

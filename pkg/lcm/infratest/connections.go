@@ -39,7 +39,7 @@ func rejectSelection(t *testing.T, h Harness) {
 	t.Helper()
 	v := newVNF(t, h, h.New(t))
 	v.second, v.connect = h.VNFD.Flavour(h.Request.FlavourID).VDUs[0].Name, v.vim.Second
-	r := h.Request
+	r := v.Request
 	r.VimConnectionInfo = v.connections()
 	err := v.driver.Validate(t.Context(), v.request(v.admission(sol.LcmOperationInstantiate, r)))
 	require.Error(t, err, "the driver would ignore the selection")

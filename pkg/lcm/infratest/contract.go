@@ -12,21 +12,27 @@ import (
 // Contract tests everything that the domain expects of an infra driver, and that does not depend on its VIM.
 func Contract(t *testing.T, h Harness) {
 	t.Helper()
-	for name, test := range map[string]func(t *testing.T, h Harness){
+	tests := map[string]func(t *testing.T, h Harness){
 		"Instantiate": testInstantiate, "InstantiateSurvivesDeath": testInstantiateSurvivesDeath,
 		"Scale": testScale, "ScaleSurvivesDeath": testScaleSurvivesDeath,
 		"Heal": testHeal, "HealSurvivesDeath": testHealSurvivesDeath,
 		"Terminate": testTerminate, "TerminateSurvivesDeath": testTerminateSurvivesDeath,
 		"HaltForceful": testHaltForceful, "HaltGraceful": testHaltGraceful,
-		"Snapshot": testSnapshot, "SnapshotRollback": testSnapshotRollback,
-		"SnapshotSurvivesDeath":         testSnapshotSurvivesDeath,
-		"SnapshotRollbackSurvivesDeath": testSnapshotRollbackSurvivesDeath,
-		"RevertSurvivesDeath":           testRevertSurvivesDeath, "SnapshotOfSeveralConnections": testSnapshotOfSeveral,
 		"Failure": testFailure, "Restore": testRestore, "Preview": testPreview,
 		"Leftovers": testLeftovers, "OtherInstances": testOtherInstances,
 		"SeveralConnections":             testSeveralConnections,
 		"SeveralConnectionsSurviveDeath": testSeveralConnectionsSurviveDeath,
-	} {
+	}
+	if h.NoSnapshots {
+		tests["Snapshot"] = rejectSnapshot
+	} else {
+		tests["Snapshot"], tests["SnapshotRollback"] = testSnapshot, testSnapshotRollback
+		tests["SnapshotSurvivesDeath"] = testSnapshotSurvivesDeath
+		tests["SnapshotRollbackSurvivesDeath"] = testSnapshotRollbackSurvivesDeath
+		tests["RevertSurvivesDeath"] = testRevertSurvivesDeath
+		tests["SnapshotOfSeveralConnections"] = testSnapshotOfSeveral
+	}
+	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, h)

@@ -22,6 +22,11 @@ type Harness struct {
 	// SecondVDU is a VDU whose VNFCs can be created through another connection than those of the other VDUs; "" for a
 	// driver that uses one connection for all.
 	SecondVDU string
+	// NoSnapshots is for a driver that refuses to take snapshots.
+	NoSnapshots bool
+	// Own makes Request the one of an instance in a VIM where instances cannot have the same request, such as one in
+	// which the request gives names; nil for all others.
+	Own func(vim VIM, r sol.InstantiateVnfRequest, instanceID string) sol.InstantiateVnfRequest
 	// New returns a VIM for one test. It is closed at the end of the test.
 	New func(t *testing.T) VIM
 }

@@ -51,7 +51,7 @@ func vdusIn(list []lcm.PlannedResource) map[string]int {
 func testPreview(t *testing.T, h Harness) {
 	t.Helper()
 	v := newVNF(t, h, h.New(t))
-	request := h.Request
+	request := v.Request
 	request.VimConnectionInfo = v.vim.Connections()
 	p := v.preview(sol.LcmOperationInstantiate, request)
 	wanted, _ := h.VNFD.Flavour(request.FlavourID).Counts(request.InstantiationLevelID)

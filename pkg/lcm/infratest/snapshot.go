@@ -109,6 +109,20 @@ func (v *vnf) requireSnapshot() {
 	}
 }
 
+// rejectSnapshot: a driver that takes no snapshots says so before anything is changed.
+func rejectSnapshot(t *testing.T, h Harness) {
+	t.Helper()
+	v := newVNF(t, h, h.New(t))
+	v.instantiate()
+	v.snapshot = &lcm.Snapshot{ID: uuid.NewString(), Version: 1}
+	a := v.admission(
+		sol.LcmOperationCreateSnapshot, sol.CreateVnfSnapshotRequest{VnfSnapshotInfoID: v.snapshot.ID},
+	)
+	err := v.driver.Validate(t.Context(), v.request(a))
+	require.Error(t, err, "the driver would take no snapshot")
+	require.Equal(t, lcm.CodeUnprocessable, lcm.AsError(err).Code)
+}
+
 // testSnapshot: a snapshot changes nothing of the VNF, is not a leftover, outlives the instance, and is deleted
 // completely, but not while the VNF has disks that come from it.
 func testSnapshot(t *testing.T, h Harness) {

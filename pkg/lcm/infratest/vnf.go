@@ -52,6 +52,9 @@ func newVNF(t *testing.T, h Harness, vim VIM) *vnf {
 	v.instance = lcm.Instance{
 		ID: uuid.NewString(), VnfdID: h.VNFD.ID, VnfPkgID: "pkg-1", State: sol.InstantiationStateNotInstantiated,
 	}
+	if h.Own != nil {
+		v.Request = h.Own(vim, h.Request, v.instance.ID)
+	}
 	v.start(death{})
 	return v
 }

@@ -99,8 +99,10 @@ func (c *Cluster) controlReplicas(o Object, pods []Object) {
 	for range want - len(pods) {
 		c.makePod(o, Name(o)+"-"+random(5), "")
 	}
-	// Pods that do not run go first.
-	slices.SortFunc(pods, func(a, b Object) int { return cmp.Compare(rank(a), rank(b)) })
+	// Pods that do not run go first, then those that cost least.
+	slices.SortFunc(pods, func(a, b Object) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(deletionCost(a), deletionCost(b)))
+	})
 	ready := int64(0)
 	for i, p := range pods {
 		switch {
@@ -123,6 +125,12 @@ func rank(pod Object) int {
 		return 1
 	}
 	return 0
+}
+
+// deletionCost is the annotation by which a client chooses the pods that go.
+func deletionCost(pod Object) int {
+	n, _ := strconv.Atoi(String(pod, "metadata", "annotations", "controller.kubernetes.io/pod-deletion-cost"))
+	return n
 }
 
 // controlDaemons keeps one pod on every node that fits.

@@ -49,6 +49,9 @@ func (c call) change(patch bool) error {
 		if p.manager != "" {
 			if _, err := c.h.c.store.Get(c.res, c.namespace, c.name); apierrors.IsNotFound(err) {
 				Meta(p.object)["name"] = c.name
+				if c.dry() {
+					return c.dryCreate(p.object)
+				}
 				out, err := c.h.c.store.Create(c.res, c.namespace, p.object)
 				if err != nil {
 					return err
@@ -65,11 +68,48 @@ func (c call) change(patch bool) error {
 		}
 		next = func(Object) (Object, error) { return Copy(o), nil }
 	}
+	if c.dry() {
+		return c.dryChange(next)
+	}
 	out, err := update(c.res, c.namespace, c.name, next)
 	if err != nil {
 		return err
 	}
 	writeJSON(c.w, http.StatusOK, out)
+	return nil
+}
+
+// dry says that the request must change nothing.
+func (c call) dry() bool { return c.req.URL.Query().Get("dryRun") == metav1.DryRunAll }
+
+// dryChange answers with what a change would lead to.
+func (c call) dryChange(next func(cur Object) (Object, error)) error {
+	cur, err := c.h.c.store.Get(c.res, c.namespace, c.name)
+	if err != nil {
+		return err
+	}
+	out, err := next(Copy(cur))
+	if err == nil {
+		err = c.h.c.store.check(c.res, cur, out)
+	}
+	if err != nil {
+		return err
+	}
+	writeJSON(c.w, http.StatusOK, out)
+	return nil
+}
+
+// dryCreate answers with the object that would be created.
+func (c call) dryCreate(o Object) error {
+	if c.res.Namespaced {
+		if _, err := c.h.c.store.Get(Kind("Namespace"), "", c.namespace); err != nil {
+			return err
+		}
+	}
+	if err := c.h.c.store.check(c.res, nil, o); err != nil {
+		return err
+	}
+	writeJSON(c.w, http.StatusCreated, o)
 	return nil
 }
 
