@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/gybe-nfv/gybe/cmd/gybe/cli"
+	"github.com/gybe-nfv/gybe/pkg/helm/render"
 )
 
 // version is set by the linker in releases.
@@ -22,6 +23,7 @@ var version = ""
 const gcPercent = 200
 
 func main() {
+	render.Serve()
 	// One sample for 4 MiB: with the default of 512 KiB, a node under load spends some percent of its CPU on samples.
 	runtime.MemProfileRate = 4 << 20
 	if os.Getenv("GOGC") == "" {

@@ -150,6 +150,10 @@ func (d *Driver) compare(
 func (r *releaseWork) render(
 	ctx context.Context, is *release.Release, c *helmchart.Chart, values map[string]any,
 ) (string, error) {
+	c, err := r.rendered(ctx, is, c, values)
+	if err != nil {
+		return "", err
+	}
 	if is == nil {
 		i := action.NewInstall(r.helm)
 		i.ReleaseName, i.Namespace, i.DryRunStrategy = r.name, r.namespace, action.DryRunServer

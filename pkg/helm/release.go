@@ -101,13 +101,14 @@ func (r *releaseWork) current() (*release.Release, error) {
 // apply makes the release what the operation leads to: Helm installs or upgrades it once.
 func (r *releaseWork) apply(ctx context.Context, c *chart.Chart, values map[string]any) error {
 	rel, err := r.current()
-	switch {
-	case err != nil:
+	if err != nil || rel != nil && rel.Labels[labelOperation] == r.operation {
 		return err
-	case rel == nil:
+	}
+	if c, err = r.rendered(ctx, rel, c, values); err != nil {
+		return err
+	}
+	if rel == nil {
 		return r.install(ctx, c, values)
-	case rel.Labels[labelOperation] == r.operation:
-		return nil
 	}
 	u := action.NewUpgrade(r.helm)
 	u.Namespace, u.Timeout, u.MaxHistory, u.WaitStrategy = r.namespace, r.hooks, maxHistory, kube.HookOnlyStrategy
