@@ -193,6 +193,8 @@ func TestNamesOfParams(t *testing.T) {
 		`{"a_b":1,"aB":2}`:                     `{"aB":2,"a_b":1}`,
 		`{"x_yz":1,"xYz":2,"x_y_z":3,"p_q":4}`: `{"pQ":4,"xYZ":3,"xYz":2,"x_yz":1}`,
 		`{"a_b_c":1,"a_bC":2}`:                 `{"a_bC":2,"a_b_c":1}`,
+		`{"lcm-kubernetes-external-lb":{"script_path":"s","external_lb_param":{"ssh_ip":"i","ssh_username":"u"}}}`: "" +
+			`{"lcm-kubernetes-external-lb":{"externalLbParam":{"sshIp":"i","sshUsername":"u"},"scriptPath":"s"}}`,
 	} {
 		got, err := v1.AdditionalParams([]byte(given))
 		require.NoError(t, err)
