@@ -2,16 +2,17 @@ package helm_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,92 +23,12 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/lcm/infratest"
 	"github.com/gybe-nfv/gybe/pkg/sol"
-	"github.com/gybe-nfv/gybe/pkg/vnfd"
+	"github.com/gybe-nfv/gybe/pkg/tosca"
 	"github.com/gybe-nfv/gybe/test/simcloud/kubeapi"
 )
 
-// model is a VNFD with one VDU, the Deployment web.
-func model() *vnfd.VNFD {
-	return &vnfd.VNFD{
-		ID: "2ad3f2c5-9b0c-4c8d-9b3f-8b9d8c2f6d41", Version: "1.0", Provider: "Company", ProductName: "Helm CNF",
-		SoftwareVersion: "1.0", Flavours: []vnfd.Flavour{{
-			ID:   "simple",
-			VDUs: []vnfd.VDU{{Name: "VDU1", DisplayName: "web", MinInstances: 1, MaxInstances: 4, InitialInstances: 2}},
-			Aspects: []vnfd.ScalingAspect{{
-				ID: "web", MaxScaleLevel: 2, Steps: []map[string]int{{"VDU1": 1}, {"VDU1": 1}},
-			}},
-			Levels: []vnfd.InstantiationLevel{
-				{ID: "small", ScaleLevels: map[string]int{"web": 0}, VDUs: map[string]int{"VDU1": 2}},
-			},
-			DefaultLevel: "small",
-		}},
-	}
-}
-
-const deployment = `apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: web
-  labels: {release: {{ .Release.Name }}}
-spec:
-  replicas: {{ .Values.web.replicas }}
-  selector:
-    matchLabels: {app: web}
-  template:
-    metadata:
-      labels: {app: web}
-    spec:
-      containers:
-      - name: web
-        image: registry.test/web:{{ .Values.web.tag | default "1" }}
-`
-
-const page = `apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: page
-data:
-  index.html: {{ .Values.page | quote }}
----
-apiVersion: v1
-kind: Service
-metadata:
-  name: web
-spec:
-  selector: {app: web}
-  ports:
-  - port: 80
-`
-
-// files is a package with the chart charts/web.
-func files() fstest.MapFS {
-	return fstest.MapFS{
-		"charts/web/Chart.yaml":              {Data: []byte("apiVersion: v2\nname: web\nversion: 1.0.0\n")},
-		"charts/web/values.yaml":             {Data: []byte("page: hello\nweb:\n  replicas: 7\n")},
-		"charts/web/templates/web.yaml":      {Data: []byte(deployment)},
-		"charts/web/templates/page.yaml":     {Data: []byte(page)},
-		"charts/web/templates/_helpers.tpl":  {Data: []byte(`{{ define "name" }}web{{ end }}`)},
-		"charts/web/templates/tests/it.yaml": {Data: []byte(chartTest)},
-	}
-}
-
-// chartTest is a test of the chart, which is not installed.
-const chartTest = `apiVersion: v1
-kind: Pod
-metadata:
-  name: test
-  annotations: {helm.sh/hook: test}
-spec:
-  containers: [{name: c, image: busybox}]
-`
-
-func request() sol.InstantiateVnfRequest {
-	return sol.InstantiateVnfRequest{FlavourID: "simple", AdditionalParams: sol.KeyValuePairs{
-		"helm_chart_path":  "charts/web",
-		"helm_parameters":  map[string]any{"page": "a, b"},
-		"helm_value_names": map[string]any{"VDU1": map[string]any{"replica": "web.replicas"}},
-	}}
-}
+// sample is the folder of a sample package.
+const sample = "../../vnf-packages/cnf-web-helm"
 
 // cluster is a simulated cluster as the VIM of one test.
 type cluster struct {
@@ -307,8 +228,14 @@ func (c *cluster) Slow(d time.Duration) {
 // TestDriverFulfilsTheContract: the domain expects of every infra driver what infratest.Contract tests.
 func TestDriverFulfilsTheContract(t *testing.T) {
 	t.Parallel()
+	parsed, err := tosca.Parse(os.DirFS(sample), tosca.Options{Entry: "Definitions/cnf_web_helm_top.vnfd.yaml"})
+	require.NoError(t, err)
+	params, err := os.ReadFile(sample + "/params/instantiate.json")
+	require.NoError(t, err)
+	var request sol.InstantiateVnfRequest
+	require.NoError(t, json.Unmarshal(params, &request))
 	infratest.Contract(t, infratest.Harness{
-		VNFD: model(), Files: files(), Request: request(), Aspect: "web", NoSnapshots: true, Own: own,
+		VNFD: parsed.VNFD, Files: os.DirFS(sample), Request: request, Aspect: "web", NoSnapshots: true, Own: own,
 		New: func(t *testing.T) infratest.VIM { t.Helper(); return newCluster(t) },
 	})
 }
