@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/gybe-nfv/gybe/pkg/cnf"
 	"github.com/gybe-nfv/gybe/pkg/config"
 	"github.com/gybe-nfv/gybe/pkg/helm"
 	"github.com/gybe-nfv/gybe/pkg/k8scluster"
@@ -29,6 +30,7 @@ type drivers struct {
 	mgmt      lcm.MgmtDrivers
 	openstack *openstack.Driver
 	helm      *helm.Driver
+	cnf       *cnf.Driver
 	cluster   *k8scluster.Driver
 	machines  *remote.Pool
 }
@@ -49,6 +51,8 @@ func newDrivers(a *App) *drivers {
 		Outbound: policy,
 	}, a.log)
 	d.infras[helm.VimType] = d.helm
+	d.cnf = cnf.New(cnf.Config{Outbound: policy}, a.log)
+	d.infras[cnf.VimType] = d.cnf
 	var keys remote.HostKeyStore = pinned{a.store}
 	if a.cfg.SSH.HostKeyPolicy == config.HostKeyInsecure {
 		keys = anyKey{}
@@ -124,6 +128,7 @@ func (d *drivers) Infra(vimType string) (lcm.Infra, bool) {
 func (d *drivers) close() {
 	d.openstack.Close()
 	d.helm.Close()
+	d.cnf.Close()
 	d.machines.Close()
 }
 

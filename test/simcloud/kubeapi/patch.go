@@ -64,7 +64,11 @@ func (c call) patch() (patching, error) {
 				field.Required(field.NewPath("fieldManager"), "is required for apply patch"),
 			})
 		}
-		before := c.h.c.store.applied(c.res, c.namespace, c.name, manager, j)
+		keep := j
+		if c.dry() {
+			keep = nil
+		}
+		before := c.h.c.store.applied(c.res, c.namespace, c.name, manager, keep)
 		return patching{manager: manager, object: o, run: func(cur Object) (Object, error) {
 			return back(cur, func(old []byte) ([]byte, error) { return mergeApplied(c.res, before, j, old) })
 		}}, nil

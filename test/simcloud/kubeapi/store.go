@@ -91,7 +91,7 @@ func (s *Store) List(r Resource, namespace string) ([]Object, int64) {
 	return out, s.rev
 }
 
-// applied remembers what a manager applies to an object, and returns what it has applied before.
+// applied remembers what a manager applies to an object, and returns what it has applied before. nil is not remembered.
 func (s *Store) applied(r Resource, namespace, name, manager string, now []byte) (before []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,9 @@ func (s *Store) applied(r Resource, namespace, name, manager string, now []byte)
 	if _, there := s.objs[r.GR()][key(namespace, name)]; !there {
 		before = nil // of an object that was deleted
 	}
-	s.appliedBy[k] = now
+	if now != nil {
+		s.appliedBy[k] = now
+	}
 	return before
 }
 

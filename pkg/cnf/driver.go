@@ -1,0 +1,171 @@
+package cnf
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"sync"
+
+	"github.com/gybe-nfv/gybe/pkg/kubernetes"
+	"github.com/gybe-nfv/gybe/pkg/kubernetes/objects"
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/outbound"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/tacker"
+)
+
+// VimType is the vimType that the driver is for.
+const VimType = kubernetes.VimType
+
+// maxClusters bounds the clients that are kept.
+const maxClusters = 64
+
+// Config is how a driver reaches clusters.
+type Config struct {
+	// Outbound says which addresses are allowed; nil allows all.
+	Outbound *outbound.Policy
+	// Wrap is put around the transport to an API server; nil for none.
+	Wrap func(http.RoundTripper) http.RoundTripper
+}
+
+// Driver is the infra driver for Kubernetes. It is safe for concurrent use.
+type Driver struct {
+	cfg Config
+	log *slog.Logger
+
+	mu       sync.Mutex
+	clusters map[[sha256.Size]byte]*shared // by the connection
+}
+
+// shared is a client with the number of its users.
+type shared struct {
+	*objects.Cluster
+	users int
+}
+
+var _ lcm.Infra = (*Driver)(nil)
+
+// New returns a driver.
+func New(cfg Config, log *slog.Logger) *Driver {
+	return &Driver{cfg: cfg, log: log, clusters: map[[sha256.Size]byte]*shared{}}
+}
+
+// Close ends the connections of the driver.
+func (d *Driver) Close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for key, c := range d.clusters {
+		c.Close()
+		delete(d.clusters, key)
+	}
+}
+
+// connect returns the client of a connection. release has to be called after its use.
+func (d *Driver) connect(conn sol.VimConnectionInfo) (c *objects.Cluster, release func(), err error) {
+	access, err := kubernetes.FromVim(conn)
+	if err != nil {
+		return nil, nil, err
+	}
+	raw, err := json.Marshal(conn) // only a hash of it is kept
+	if err != nil {
+		return nil, nil, err
+	}
+	key := sha256.Sum256(raw)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.clusters[key]
+	if s == nil {
+		cfg := access.Outbound(d.policy())
+		if d.cfg.Wrap != nil {
+			cfg.Wrap(d.cfg.Wrap)
+		}
+		made, err := objects.New(cfg)
+		if err != nil {
+			return nil, nil, err
+		}
+		d.evict()
+		s = &shared{Cluster: made}
+		d.clusters[key] = s
+	}
+	s.users++
+	return s.Cluster, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		s.users--
+	}, nil
+}
+
+// policy is the one of the configuration, or one that allows everything.
+func (d *Driver) policy() *outbound.Policy {
+	if d.cfg.Outbound == nil {
+		return &outbound.Policy{Loopback: true}
+	}
+	return d.cfg.Outbound
+}
+
+// evict makes room for a client. It is called with the driver locked.
+func (d *Driver) evict() {
+	for key, c := range d.clusters {
+		if len(d.clusters) < maxClusters {
+			return
+		}
+		if c.users == 0 {
+			c.Close()
+			delete(d.clusters, key)
+		}
+	}
+}
+
+// tick is one call of the driver for an operation.
+type tick struct {
+	*objects.Cluster
+	w    *lcm.Execution
+	key  string // of the connection
+	conn sol.VimConnectionInfo
+}
+
+// with calls do with the client of an instance's connection.
+func (d *Driver) with(ctx context.Context, w *lcm.Execution, do func(context.Context, *tick) error) error {
+	key, conn, ok := lcm.PrimaryVim(w.Instance.VimConnections)
+	if !ok {
+		return lcm.Errorf(lcm.CodeUnprocessable, "the VNF instance has no connection to a VIM")
+	}
+	c, release, err := d.connect(conn)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return do(ctx, &tick{Cluster: c, w: w, key: key, conn: conn})
+}
+
+// Lasting implements lcm.Infra.
+func (d *Driver) Lasting(params sol.KeyValuePairs) sol.KeyValuePairs { return tacker.Lasting(params) }
+
+// Templates implements lcm.Infra: a cluster has no templates.
+func (d *Driver) Templates(lcm.Request) lcm.Templates { return nil }
+
+// Granted implements lcm.Infra. Manifests decide on everything that a grant could: an NFVO's resources for VDUs have no
+// meaning here.
+func (d *Driver) Granted(context.Context, *lcm.Execution) error { return nil }
+
+// DeleteSnapshot implements lcm.Infra. There are no snapshots of pods: Validate refuses to take one.
+func (d *Driver) DeleteSnapshot(context.Context, *lcm.Snapshot, *lcm.Instance) error { return nil }
+
+// Options implements lcm.Infra. A HEAL that names no VNFC deletes and recreates the whole CNF, unless it says
+// "all": false.
+func (d *Driver) Options(r lcm.Request) (lcm.Options, error) {
+	o, err := tacker.Options(r)
+	if r.Type != sol.LcmOperationHeal || err != nil {
+		return o, err
+	}
+	var req sol.HealVnfRequest
+	if err := json.Unmarshal(r.Params, &req); err != nil {
+		return o, err
+	}
+	if _, given := req.AdditionalParams["all"]; !given {
+		o.Whole = len(req.VnfcInstanceID) == 0
+	}
+	return o, nil
+}
