@@ -115,7 +115,10 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	a.ring = ring
 	if set := cfg.Scripts; set.Python != "" {
 		if a.scripts, err = script.New(
-			ctx, script.Options{Python: set.Python, Sandbox: set.Sandbox, Network: set.Network, Log: a.log},
+			ctx, script.Options{
+				Python: set.Python, Sandbox: set.Sandbox, Network: set.Network, Playbook: cfg.Ansible.Playbook,
+				Log: a.log,
+			},
 		); err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/gybe-nfv/gybe/pkg/ansible"
 	"github.com/gybe-nfv/gybe/pkg/cnf"
 	"github.com/gybe-nfv/gybe/pkg/config"
 	"github.com/gybe-nfv/gybe/pkg/helm"
@@ -74,10 +75,18 @@ func newDrivers(a *App) *drivers {
 	if a.scripts != nil {
 		scripts.Scripts = a.scripts
 	}
+	playbooks := ansible.Options{
+		Connect: ansible.Pooled(d.machines), HostKeys: keys, SSHPort: a.cfg.SSH.Port, Host: scripts,
+		CommandTimeout: a.cfg.SSH.CommandTimeout,
+	}
+	if a.scripts != nil && a.cfg.Ansible.Playbook != "" {
+		playbooks.CanPlay = a.scripts.CanPlay
+	}
 	d.mgmt = &packaged.Drivers{
 		BuiltIn: mgmt.Registry{
 			k8scluster.Name: d.cluster, k8scluster.KubesprayName: k8scluster.NewKubespray(clusters),
 			nodeport.Name: ports,
+			ansible.Name:  ansible.New(playbooks),
 		}, Host: scripts, PublicURL: a.publicURL,
 	}
 	return d

@@ -37,6 +37,7 @@ type Config struct {
 	OpenStack OpenStack `yaml:"openstack" envPrefix:"OPENSTACK_"`
 	SSH       SSH       `yaml:"ssh" envPrefix:"SSH_"`
 	Scripts   Scripts   `yaml:"scripts" envPrefix:"SCRIPTS_"`
+	Ansible   Ansible   `yaml:"ansible" envPrefix:"ANSIBLE_"`
 	Outbound  Outbound  `yaml:"outbound" envPrefix:"OUTBOUND_"`
 	Packages  Packages  `yaml:"packages" envPrefix:"PACKAGES_"`
 	Notify    Notify    `yaml:"notify" envPrefix:"NOTIFY_"`
@@ -212,6 +213,13 @@ type Scripts struct {
 	// localhost: this API, the metrics and profiles of debug_listen, and PostgreSQL. Without a sandbox it has to be
 	// host.
 	Network string `yaml:"network" env:"NETWORK"`
+}
+
+// Ansible configures playbooks of packages on this node. All nodes of one database need the same values.
+type Ansible struct {
+	// Playbook is the path or name of ansible-playbook, as scripts see it. Empty means that playbooks are not run. It
+	// needs Scripts.Python: playbooks run in the sandbox and with the network of scripts.
+	Playbook string `yaml:"playbook" env:"PLAYBOOK"`
 }
 
 // Default returns the default configuration of a node.

@@ -304,3 +304,15 @@ func TestEverySettingHasAFileKeyAndAVariable(t *testing.T) {
 	_, warnings, _ := config.Load(config.Source{Env: environ})
 	require.Empty(t, warnings)
 }
+
+// TestPlaybooksNeedScripts: playbooks run in the sandbox of scripts.
+func TestPlaybooksNeedScripts(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, config.Default().Ansible.Playbook)
+	set := []string{"database_url=postgres://h/db", "ansible.playbook=ansible-playbook"}
+	_, _, err := config.Load(config.Source{Set: set})
+	require.ErrorContains(t, err, "ansible.playbook: is set, and scripts.python is not")
+	cfg, _, err := config.Load(config.Source{Set: append(set, "scripts.python=python3")})
+	require.NoError(t, err)
+	require.Equal(t, "ansible-playbook", cfg.Ansible.Playbook)
+}

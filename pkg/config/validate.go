@@ -216,6 +216,9 @@ func (c *Config) validateDrivers(report report) {
 
 func (c *Config) validateScripts(report report) {
 	s := c.Scripts
+	if c.Ansible.Playbook != "" && s.Python == "" {
+		report("ansible.playbook", "is set, and scripts.python is not; playbooks run in the sandbox of scripts")
+	}
 	checkOneOf(report, "scripts.sandbox", s.Sandbox, SandboxBwrap, SandboxNone)
 	checkOneOf(report, "scripts.network", s.Network, NetworkNone, NetworkHost)
 	switch {

@@ -50,6 +50,8 @@ type Job struct {
 	Class, Method string
 	// Input is any value that encoding/json can write.
 	Input any
+	// Secrets are hidden in the output, besides the texts of Input whose names show that they are secret.
+	Secrets []string
 	// Timeout limits the run.
 	Timeout time.Duration
 }

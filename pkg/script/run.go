@@ -42,6 +42,8 @@ type task struct {
 	Returns bool           `json:"returns"`
 	Class   string         `json:"class,omitempty"`
 	Method  string         `json:"method,omitempty"`
+	// Playbook is the path of ansible-playbook.
+	Playbook string `json:"playbook,omitempty"`
 
 	input any // Input after encoding and decoding, as the script sees it
 	raw   []byte
@@ -50,16 +52,17 @@ type task struct {
 // task returns the input of start.py for one run.
 func (r *Runner) task(dir *workdir, name string, j Job) (task, error) {
 	t := task{
-		Package: dir.path(packageDir),
-		Library: dir.path(libraryDir),
-		Script:  name,
-		Input:   j.Input,
-		Kind:    j.Kind,
-		Program: j.Program,
-		Returns: j.Kind != Plain || j.Program != "",
-		Class:   j.Class,
-		Method:  j.Method,
-		Limits:  map[string]int{"CORE": 0, "FSIZE": limitFile, "AS": limitMemory},
+		Package:  dir.path(packageDir),
+		Library:  dir.path(libraryDir),
+		Script:   name,
+		Input:    j.Input,
+		Kind:     j.Kind,
+		Program:  j.Program,
+		Returns:  j.Kind != Plain || j.Program != "",
+		Class:    j.Class,
+		Method:   j.Method,
+		Playbook: r.playbook,
+		Limits:   map[string]int{"CORE": 0, "FSIZE": limitFile, "AS": limitMemory},
 	}
 	if r.opts.Sandbox == Bwrap {
 		t.Package, t.Library, t.Limits["NPROC"] = sandboxPackage, sandboxLibrary, limitProcesses

@@ -35,6 +35,9 @@ type Options struct {
 	Sandbox string
 	// Network is NetworkNone or NetworkHost. A script without a sandbox has the node's network in any case.
 	Network string
+	// Playbook is the path or name of ansible-playbook, which has to be where scripts see it; "" = playbooks are not
+	// run.
+	Playbook string
 	// Dir is the directory in which packages are unpacked; "" = the system's directory for temporary files.
 	Dir string
 	// Abandon is the time after which a run that is not polled is killed and removed; default 2 minutes.
@@ -47,7 +50,9 @@ type Runner struct {
 	opts   Options
 	python interpreter
 	bwrap  sandbox
-	groups *groups // nil if no control group is delegated to this process
+	// playbook is the path of ansible-playbook; "" = playbooks are not run.
+	playbook string
+	groups   *groups // nil if no control group is delegated to this process
 
 	mu     sync.Mutex
 	closed bool
@@ -78,6 +83,9 @@ func New(ctx context.Context, opts Options) (*Runner, error) {
 		if r.bwrap, err = findSandbox(ctx); err != nil {
 			return nil, fmt.Errorf("scripts.sandbox: %w", err)
 		}
+	}
+	if err = r.findPlaybook(); err != nil {
+		return nil, err
 	}
 	r.sweep(ctx)
 	r.findLimits(ctx)
@@ -169,6 +177,11 @@ func (r *Runner) StartJob(ctx context.Context, key string, j Job) error {
 	if name == "" || err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
 		return lcm.Errorf(lcm.CodeUnprocessable, "the package has no script %s", j.Script)
 	}
+	if j.Kind == Playbook {
+		if err := r.CanPlay(); err != nil {
+			return err
+		}
+	}
 	if j.Program != "" {
 		if err := r.CanRun(j.Package, name); err != nil {
 			return err
@@ -180,7 +193,7 @@ func (r *Runner) StartJob(ctx context.Context, key string, j Job) error {
 	}
 	t, err := r.task(dir, name, j)
 	if err == nil {
-		err = r.startRun(ctx, key, dir, name, t, j.Timeout)
+		err = r.startRun(ctx, key, dir, name, t, j)
 	}
 	if err != nil {
 		dir.remove(r.opts.Log)
@@ -198,7 +211,7 @@ func (r *Runner) startRun(
 	dir *workdir,
 	name string,
 	t task,
-	timeout time.Duration,
+	j Job,
 ) error {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	r.mu.Lock()
@@ -212,9 +225,9 @@ func (r *Runner) startRun(
 	n := &run{
 		script:  name,
 		started: time.Now(),
-		timeout: timeout,
+		timeout: j.Timeout,
 		cancel:  cancel,
-		out:     newOutput(secretsOf(t.input)),
+		out:     newOutput(append(secretsOf(t.input), j.Secrets...)),
 		done:    make(chan struct{}),
 	}
 	if t.Returns {

@@ -56,6 +56,12 @@ func (s *Services) Onboard(ctx context.Context, id string) error {
 	if err := s.saveModel(ctx, p.Content.Digest, contents.VNFD); err != nil {
 		return s.retryLater(ctx, p, "the VNFD could not be stored", err)
 	}
+	checked, err := checkFiles(
+		func() (fs.FS, error) { return s.files(ctx, p.Content.Digest) }, contents.VNFD, s.mgmt,
+	)
+	if err != nil {
+		return s.retryLater(ctx, p, "the files of the package cannot be read", err)
+	}
 	_, err = s.store.UpdatePackage(ctx, id, func(q *Package, now time.Time) error {
 		if err := q.processes(p.Content.Digest); err != nil {
 			return err
@@ -64,7 +70,7 @@ func (s *Services) Onboard(ctx context.Context, id string) error {
 		q.VnfdID, q.Onboarded, q.Failure = contents.VNFD.ID, contents.describe(now), nil
 		ignored, warnings := checkMgmt(contents.VNFD, s.mgmt, ignoredNames(q.UserDefinedData))
 		q.Onboarded.IgnoredDrivers = ignored
-		warnings = slices.Concat(contents.Warnings, warnings)
+		warnings = slices.Concat(contents.Warnings, warnings, checked)
 		q.Onboarded.Warnings = warnings[:min(len(warnings), maxWarnings)]
 		return nil
 	})

@@ -2,6 +2,7 @@ package vnfpkg
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -80,6 +81,43 @@ func checkMgmt(model *vnfd.VNFD, drivers lcm.MgmtDrivers, ignore []string) (igno
 		}
 	}
 	return ignored, all
+}
+
+// PackageChecker is a mgmt driver that checks its own files of a package when it is onboarded.
+type PackageChecker interface {
+	// CheckPackage returns what is wrong with the files of a package whose VNFD names the driver. It reads at most a
+	// few MiB.
+	CheckPackage(files fs.FS, model *vnfd.VNFD) []vnfd.Warning
+}
+
+// checkFiles asks the mgmt drivers of a VNFD about the files of its package, which are opened only for them.
+func checkFiles(
+	open func() (fs.FS, error), model *vnfd.VNFD, drivers lcm.MgmtDrivers,
+) (all []vnfd.Warning, err error) {
+	if drivers == nil {
+		return nil, nil
+	}
+	asked := map[string]bool{}
+	for i := range model.Flavours {
+		for _, hook := range slices.Sorted(maps.Keys(model.Flavours[i].LCM)) {
+			impl := model.Flavours[i].LCM[hook]
+			if asked[impl.Name] {
+				continue
+			}
+			asked[impl.Name] = true
+			d, err := drivers.Driver(impl)
+			c, ok := d.(PackageChecker)
+			if err != nil || !ok {
+				continue // checkMgmt reports a driver that does not exist
+			}
+			files, err := open()
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, c.CheckPackage(files, model)...)
+		}
+	}
+	return all, nil
 }
 
 // missingMgmt returns, by name, why mgmt drivers of a flavour do not exist here, and the operations that call them.

@@ -131,7 +131,14 @@ def mgmt(task, result):
     return {}, status
 
 
-KINDS = {"userdata": user_data, "mgmt": mgmt}
+def playbook(task, result):
+    """Run a playbook of the package."""
+    import gybe_playbook
+
+    return gybe_playbook.call(task)
+
+
+KINDS = {"userdata": user_data, "mgmt": mgmt, "playbook": playbook}
 
 
 def encode(value):
