@@ -59,7 +59,7 @@ func (a *API) forgetHostKey(w http.ResponseWriter, r *frame.Request) error {
 	}
 	vnfc := r.Param("vnfcInstanceId")
 	r.Note(slog.String("vnfc", vnfc))
-	if _, _, ok := i.VNFC(vnfc); !ok {
+	if _, _, ok := i.VNFC(vnfc); !ok && !lcm.IsBalancerMachine(vnfc) {
 		return lcm.Errorf(lcm.CodeNotFound, "VNF instance %s has no VNFC %.80q", i.ID, vnfc)
 	}
 	if err := a.Clusters.ForgetHostKey(r.Context(), i, vnfc); err != nil {

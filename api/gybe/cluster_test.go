@@ -76,5 +76,7 @@ func TestClusterListsMachinesAndNodes(t *testing.T) {
 	require.NoError(t, err)
 	vnfc := i.Instantiated.VnfcInfo[0].ID
 	require.NoError(t, b.client.ForgetHostKey(t.Context(), instance, vnfc))
-	require.Equal(t, []string{vnfc}, b.clusters.forgotten)
+	require.NoError(t, b.client.ForgetHostKey(t.Context(), instance, "external-lb-192.168.10.182"))
+	require.Error(t, b.client.ForgetHostKey(t.Context(), instance, "external-lb-x"))
+	require.Equal(t, []string{vnfc, "external-lb-192.168.10.182"}, b.clusters.forgotten)
 }

@@ -12,11 +12,11 @@ const title = "Load balancer failed"
 
 const doingConnect = "connect"
 
-// unreachable reports whether an error of failure says that the machine could not be reached or did not accept the
-// login: then nothing was done there.
+// unreachable reports whether an error of failure says that the machine could not be reached or not be logged in
+// to: then nothing was done there.
 func unreachable(err error) bool {
 	switch remote.KindOf(err) {
-	case remote.KindAuth, remote.KindTimeout, remote.KindUnreachable, remote.KindRefused:
+	case remote.KindAuth, remote.KindHostKey, remote.KindTimeout, remote.KindUnreachable, remote.KindRefused:
 		return true
 	default:
 		return false

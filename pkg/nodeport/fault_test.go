@@ -271,6 +271,38 @@ func TestALoadBalancerThatIsGone(t *testing.T) {
 	require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v", s.op.Error)
 }
 
+// An instantiation that fails because the load balancer is not there can be rolled back.
+func TestRollbackWithoutTheLoadBalancer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	i := w.instance()
+	w.expose(i, "default", "web", 30422)
+	w.fleet.Delete(loadBalancer)
+	s := w.attempt(sol.LcmOperationInstantiate, i)
+	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
+	s.rollBack()
+	advance(t, s, func() *nodeport.Driver { return w.driverWith(nodeport.Options{Patience: time.Millisecond}) })
+	require.Equal(t, sol.LcmOperationStateRolledBack, s.op.State, "%+v", s.op.Error)
+	require.Contains(t, s.details(), "the load balancer was not reached: if its configuration has sections whose names")
+}
+
+// A machine with another key is not used.
+func TestTheHostKeyIsPinned(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	i := w.instance()
+	w.expose(i, "default", "web", 30422)
+	w.operate(sol.LcmOperationInstantiate, i)
+	w.fleet.Delete(loadBalancer)
+	other := *w
+	other.keys = &pinned{} // for what the test does there
+	other.boot()
+	s := w.attempt(sol.LcmOperationHeal, i)
+	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
+	require.Contains(t, s.op.Error.Hint, "--forget external-lb-"+w.address().String())
+	require.NotContains(t, other.config(), "30422")
+}
+
 // A change of the package can give the CNF another load balancer: the old one loses its ports, and gets them back in a
 // rollback.
 func TestAnotherLoadBalancer(t *testing.T) {

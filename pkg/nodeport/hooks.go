@@ -87,7 +87,11 @@ func (d *Driver) move(ctx context.Context, w *lcm.Execution, from, to sol.KeyVal
 	if had == nil || has != nil && had.address == has.address {
 		return nil
 	}
-	return d.removeAt(ctx, w, *had, from)
+	if err := d.removeAt(ctx, w, *had, from); err != nil {
+		return err
+	}
+	w.ForgetVNFCs(had.machineName())
+	return nil
 }
 
 // balancerOf reads the load balancer of parameters that were checked at the admission.

@@ -27,7 +27,7 @@ const maxConfig = 4 << 20
 const lockFile = "/run/lock/gybe-haproxy"
 
 // machineName is the name under which the host key of a load balancer is pinned for an instance.
-func (b balancer) machineName() string { return "external-lb-" + b.address.String() }
+func (b balancer) machineName() string { return lcm.BalancerMachine(b.address) }
 
 // activate is the script that replaces the file.
 //
