@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gybe-nfv/gybe/test/simcloud/machine/ansible"
 	"github.com/gybe-nfv/gybe/test/simcloud/machine/process"
 )
 
@@ -28,6 +29,8 @@ type Options struct {
 	// "kubeadm join", "systemctl restart haproxy"; the longest that fits counts), or one of "boot" (until a machine
 	// answers), "prepare" (the first installation of kubeadm), "init" and "join" (kubeadm's).
 	Delays map[string]time.Duration
+	// Playbook is what ansible-playbook installs nodes with; without it the program does not work.
+	Playbook ansible.Playbook
 	// Logger gets what happens to machines; nil: nothing is logged.
 	Logger *slog.Logger
 }
@@ -41,7 +44,8 @@ type Fleet struct {
 	stop  context.CancelFunc
 	wg    sync.WaitGroup
 	faults
-	world world
+	world    world
+	playbook ansible.Playbook
 
 	mu       sync.Mutex
 	machines map[string]*Machine
@@ -59,7 +63,7 @@ func NewFleet(ctx context.Context, o Options) *Fleet {
 	}
 	f := &Fleet{
 		clock: process.NewClock(o.Speed), port: o.SSHPort, log: o.Logger, machines: map[string]*Machine{},
-		volumes: map[string]volume{},
+		volumes: map[string]volume{}, playbook: o.Playbook,
 	}
 	f.ctx, f.stop = context.WithCancel(ctx)
 	f.faults.init(f.clock)

@@ -31,7 +31,8 @@ const (
 
 // users records who needs each program of a simulated machine.
 var users = map[string]string{
-	"apt-cache": packages, "apt-get": packages, "apt-mark": packages, "arch": checks, "awk": packages,
+	"ansible-playbook": nodes,
+	"apt-cache":        packages, "apt-get": packages, "apt-mark": packages, "arch": checks, "awk": packages,
 	"base64": packages, "bash": jobs, "blkid": nodes,
 	"cat": packages, "chmod": packages, "chown": packages, "cilium": packages, "cloud-init": packages, "cmp": packages,
 	"conntrack":  packages,

@@ -89,7 +89,9 @@ func (w *world) install(m *Machine, o *ubuntu.OS, from *image) {
 			m.net.Remove(vip)
 		},
 	}
-	o.Add(map[string]process.Program{"haproxy": lb.Program, "keepalived": ka.Program})
+	o.Add(map[string]process.Program{
+		"haproxy": lb.Program, "keepalived": ka.Program, "ansible-playbook": w.f.playbook.Program,
+	})
 }
 
 // Clusters lists the Kubernetes clusters that machines of the fleet have made.

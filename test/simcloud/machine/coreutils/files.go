@@ -22,7 +22,7 @@ func moves(p *process.Proc, f *process.Flags) (pairs [][2]string, ok bool) {
 	}
 	src, dst := f.Args[:len(f.Args)-1], f.Args[len(f.Args)-1]
 	i, err := p.FS().Stat(p.Abs(dst))
-	into := err == nil && i.IsDir()
+	into := err == nil && i.IsDir() && !f.On("T")
 	if len(src) > 1 && !into {
 		p.Errorf("%s: target '%s' is not a directory\n", p.Name(), dst)
 		return nil, false
@@ -102,7 +102,7 @@ func copyTree(p *process.Proc, src, dst string, deep bool) int {
 }
 
 func mv(_ context.Context, p *process.Proc) int {
-	f, ok := p.Options(false, "f", "force=f")
+	f, ok := p.Options(false, "fT", "force=f", "no-target-directory=T")
 	if !ok {
 		return 1
 	}

@@ -1,0 +1,137 @@
+package ansible
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+const (
+	dir   = "/var/lib/kubespray-simulation"
+	admin = "kubectl --kubeconfig /etc/kubernetes/admin.conf "
+)
+
+// cluster makes all machines nodes of one cluster. What is a node already stays one.
+func (r *run) cluster(ctx context.Context) {
+	first := r.masters[0]
+	for _, h := range slices.Concat(r.masters, r.workers) {
+		r.prepare(ctx, h)
+	}
+	r.phase(ctx, first, "init", "test -e /etc/kubernetes/admin.conf", nil)
+	for _, h := range append(slices.Clone(r.masters[1:]), r.workers...) {
+		r.join(ctx, h)
+	}
+}
+
+// facts visits all machines.
+func (r *run) facts(ctx context.Context) {
+	for _, h := range slices.Concat(r.masters, r.workers) {
+		r.task(ctx, h, "Gathering Facts", "true", nil)
+	}
+}
+
+// scale makes workers nodes.
+func (r *run) scale(ctx context.Context) {
+	for _, h := range r.workers {
+		if r.limit == nil || slices.Contains(r.limit, h.name) {
+			r.prepare(ctx, h)
+			r.join(ctx, h)
+		}
+	}
+}
+
+// remove takes nodes out of the cluster, through the first master. It asks before.
+func (r *run) remove(ctx context.Context) {
+	if r.vars["delete_nodes_confirmation"] != "yes" {
+		r.masters[0].failed++
+		r.p.Printf("TASK [check confirmation] ***\nfatal: [%s]: FAILED! => {\"msg\": \"Delete nodes confirmation "+
+			"failed\"}\n", r.masters[0].name)
+		return
+	}
+	for _, name := range strings.Split(r.vars["node"], ",") {
+		h := r.hosts[name]
+		if h == nil {
+			continue
+		}
+		if r.vars["reset_nodes"] != "false" {
+			r.task(ctx, h, "reset : reset | Restart network", "kubeadm reset -f", nil)
+		}
+		if name == r.masters[0].name {
+			continue // Kubespray cannot remove the master that it works through
+		}
+		if _, ok := r.task(ctx, r.masters[0], "remove-node/post-remove : Delete node",
+			admin+"delete node "+name+" --ignore-not-found", nil); ok {
+			h.ok++
+		}
+	}
+}
+
+// prepare copies the script to a machine and installs what a node needs.
+func (r *run) prepare(ctx context.Context, h *host) {
+	err := fs.WalkDir(r.script, ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(name, ".sh") {
+			return err
+		}
+		raw, err := fs.ReadFile(r.script, name)
+		if err != nil {
+			return err
+		}
+		r.task(ctx, h, "download : "+name,
+			fmt.Sprintf("mkdir -p %[1]s/lib && cat >%[1]s/%[2]s", dir, name), raw)
+		return nil
+	})
+	if err != nil {
+		h.failed++
+		r.p.Printf("fatal: [%s]: FAILED! => {\"msg\": %q}\n", h.name, err.Error())
+		return
+	}
+	r.phase(ctx, h, "prepare", "test -e /var/lib/kubelet/config.yaml", nil)
+}
+
+// join makes a machine a node, with a token that the first master makes.
+func (r *run) join(ctx context.Context, h *host) {
+	if r.masters[0].failed+r.masters[0].unreachable > 0 || h.failed+h.unreachable > 0 {
+		return
+	}
+	const done = "test -e /etc/kubernetes/kubelet.conf"
+	r.phase(ctx, r.masters[0], "tokens", "false", nil)
+	raw, ok := r.task(ctx, r.masters[0], "kubernetes/kubeadm : Create kubeadm token", "cat "+dir+"/result", nil)
+	if !ok {
+		return
+	}
+	secrets := strings.NewReplacer("token=", "JOIN_TOKEN=", "ssl_ca_cert_hash=", "CA_CERT_HASH=",
+		"certificate_key=", "CERTIFICATE_KEY=").Replace(raw)
+	r.phase(ctx, h, "join", done, []byte(secrets))
+}
+
+// phase runs a phase of the script unless the command done says that it has been done.
+func (r *run) phase(ctx context.Context, h *host, phase, done string, secrets []byte) {
+	ips := []string{}
+	for _, m := range r.masters {
+		ips = append(ips, m.IP)
+	}
+	var hosts []string
+	for _, o := range slices.Concat(r.masters, r.workers) {
+		hosts = append(hosts, o.IP+" "+o.name)
+	}
+	args := "-i " + r.masters[0].IP
+	if slices.Contains(r.workers, h) {
+		args += " -w " + h.IP
+	} else {
+		args += " -m " + strings.Join(ips, ",") + " -p " + r.settings.Pods + " -a " + r.settings.Services
+	}
+	env := map[string]string{
+		"GYBE_PHASE": phase, "GYBE_SECRETS_FILE": dir + "/secrets", "GYBE_RESULT_FILE": dir + "/result",
+		"NODE_NAME": h.name, "NODE_IP": h.IP, "CLUSTER_HOSTS": strings.Join(hosts, ","), "ha_flag": "False",
+		"EXTRA_CERT_SANS": strings.Join(r.settings.Names, ","), "K8S_VERSION": "1.34", "CILIUM_VERSION": "1.18.4",
+	}
+	var vars strings.Builder
+	for name, value := range env {
+		fmt.Fprintf(&vars, "export %s=%s; ", name, quote(value))
+	}
+	r.task(ctx, h, "kubernetes : "+phase, fmt.Sprintf(
+		"if %s; then exit 0; fi; umask 077; cat >%s/secrets; %s cd %[2]s && bash ./install_k8s_cluster.sh %[4]s",
+		done, dir, vars.String(), args), secrets)
+}
