@@ -19,12 +19,19 @@ import (
 	simmachine "github.com/gybe-nfv/gybe/test/simcloud/machine"
 )
 
-// disks copies the disks of all machines, by VNFC.
+// disks copies the disks of all machines, by VNFC, at a moment of the cluster: a master whose copy is newer than those
+// on which the other masters agree could not start.
 func (g *grown) disks() map[string]fleet.Content {
-	out := map[string]fleet.Content{}
-	for id := range g.fleet.Snapshot() {
-		out[id] = g.fleet.CopyDisk(id)
-	}
+	g.t.Helper()
+	var out map[string]fleet.Content
+	require.Eventually(g.t, func() bool {
+		out = map[string]fleet.Content{}
+		before := g.cluster.Save()
+		for id := range g.fleet.Snapshot() {
+			out[id] = g.fleet.CopyDisk(id)
+		}
+		return before.Covers(g.cluster.Save()) // nothing was written meanwhile
+	}, time.Minute, time.Millisecond)
 	return out
 }
 
