@@ -146,9 +146,29 @@ func (d *Driver) Lasting(params sol.KeyValuePairs) sol.KeyValuePairs { return ta
 // Templates implements lcm.Infra: a cluster has no templates.
 func (d *Driver) Templates(lcm.Request) lcm.Templates { return nil }
 
-// Granted implements lcm.Infra. Manifests decide on everything that a grant could: an NFVO's resources for VDUs have no
-// meaning here.
-func (d *Driver) Granted(context.Context, *lcm.Execution) error { return nil }
+// Granted implements lcm.Infra. Manifests decide on zones, images and sizes of pods, so a grant that decides on them
+// would not be applied.
+func (d *Driver) Granted(_ context.Context, w *lcm.Execution) error {
+	g := w.Op.Grant
+	if g == nil || len(g.New) == 0 {
+		return nil // nothing is added, or there is no NFVO
+	}
+	for _, part := range []struct {
+		what string
+		has  bool
+	}{
+		{"zones", len(g.Zones) > 0},
+		{"software images", len(g.Images) > 0},
+		{"flavours", len(g.Flavours) > 0},
+	} {
+		if part.has {
+			return lcm.Errorf(
+				lcm.CodeUnprocessable, "the grant %s decides on %s, which are in the manifests", g.ID, part.what,
+			).WithHint("let the NFVO grant VNFCs that are pods without them")
+		}
+	}
+	return nil
+}
 
 // DeleteSnapshot implements lcm.Infra. There are no snapshots of pods: Validate refuses to take one.
 func (d *Driver) DeleteSnapshot(context.Context, *lcm.Snapshot, *lcm.Instance) error { return nil }

@@ -118,17 +118,6 @@ func (m *sprayed) boot(vdu, cp string, octet byte, index int) string {
 	return id
 }
 
-// drop takes a machine away.
-func (m *sprayed) drop(id string) {
-	m.fleet.Delete(id)
-	m.inst.Inventory = slices.DeleteFunc(m.inst.Inventory, func(r lcm.Resource) bool { return r.VNFC == id })
-	info := m.inst.Instantiated
-	info.VnfcInfo = slices.DeleteFunc(info.VnfcInfo, func(c sol.VnfcInfo) bool { return c.ID == id })
-	info.VnfcResourceInfo = slices.DeleteFunc(
-		info.VnfcResourceInfo, func(c sol.VnfcResourceInfo) bool { return c.ID == id },
-	)
-}
-
 func (m *sprayed) driver() *k8scluster.Kubespray {
 	pool := remote.NewPool(remote.Options{HostKeys: &m.keys}, 0)
 	m.t.Cleanup(pool.Close)
@@ -185,6 +174,7 @@ func (p sprayPackages) Model(context.Context, lcm.Principal, string) (*vnfd.VNFD
 func (p sprayPackages) VnfdID(context.Context, lcm.Principal, string) (string, error) {
 	return p.model().ID, nil
 }
+
 func (p sprayPackages) ModelOf(context.Context, string) (*vnfd.VNFD, error) { return p.model(), nil }
 func (sprayPackages) Files(context.Context, string) (fs.FS, error)          { return sprayFS, nil }
 

@@ -30,7 +30,7 @@ func (g *grown) disks() map[string]fleet.Content {
 		for id := range g.fleet.Snapshot() {
 			out[id] = g.fleet.CopyDisk(id)
 		}
-		return before.Covers(g.cluster.Save()) // nothing was written meanwhile
+		return before.Covers(g.cluster.Save()) // nothing was written during this time
 	}, time.Minute, time.Millisecond)
 	return out
 }

@@ -216,7 +216,7 @@ func (r *run) connect(ctx context.Context, h *host) error {
 	_ = conn.SetDeadline(time.Now().Add(sshTimeout))
 	c, chans, reqs, err := ssh.NewClientConn(conn, addr, &ssh.ClientConfig{
 		User: h.User, Auth: []ssh.AuthMethod{ssh.Password(h.Secret)},
-		HostKeyCallback: ssh.InsecureIgnoreHostKey(), //nolint:gosec // machines of a simulation
+		HostKeyCallback: ssh.InsecureIgnoreHostKey(), // machines of a simulation
 	})
 	if err != nil {
 		_ = conn.Close()

@@ -50,7 +50,7 @@ func (r *run) remove(ctx context.Context) {
 			"failed\"}\n", r.masters[0].name)
 		return
 	}
-	for _, name := range strings.Split(r.vars["node"], ",") {
+	for name := range strings.SplitSeq(r.vars["node"], ",") {
 		h := r.hosts[name]
 		if h == nil {
 			continue
