@@ -1,3 +1,4 @@
+#!/bin/bash
 # activate.sh FILE NEXT CURRENT BASE [+OPEN|-CLOSED]…: replace HAProxy's configuration FILE by standard input, under a
 # lock that the caller holds. NEXT, CURRENT and BASE are SHA-256 digests: of the input, of the file that it was made from,
 # and of the file before the first attempt. The ports OPEN have to be open afterwards, the ports CLOSED must not be.
