@@ -67,15 +67,10 @@ func Python(tb testing.TB, sandboxed bool) string {
 // playbookProgram is the program of Debian's package ansible-core.
 const playbookProgram = "/usr/bin/ansible-playbook"
 
-// works says whether it is complete.
-var works = sync.OnceValues(func() ([]byte, error) {
-	return exec.CommandContext(context.Background(), playbookProgram, "--version").CombinedOutput()
-})
-
 // Playbook returns ansible-playbook. Without it, the test is skipped with a visible message.
 func Playbook(tb testing.TB) string {
 	tb.Helper()
-	if out, err := works(); err != nil {
+	if out, err := exec.CommandContext(tb.Context(), playbookProgram, "--version").CombinedOutput(); err != nil {
 		tb.Skipf(
 			"!!!! SKIPPED: no usable %s on this machine, so playbooks of packages were not tested: %v: %s; apt-get "+
 				"install ansible-core openssh-client sshpass",
