@@ -87,6 +87,13 @@ func (c *Cluster) discover(ctx context.Context, gv schema.GroupVersion) ([]metav
 	return list.APIResources, nil
 }
 
+// forget lets the next call ask which kinds the API server serves of a group and version.
+func (c *Cluster) forget(gv schema.GroupVersion) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.known, gv)
+}
+
 func groupPath(gv schema.GroupVersion) string {
 	if gv.Group == "" {
 		return "/api/" + gv.Version

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strconv"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -73,6 +74,10 @@ func (c *Cluster) Get(ctx context.Context, ref Ref) (*unstructured.Unstructured,
 		return nil, err
 	}
 	o, err := c.one(ctx, "read "+ref.String(), c.client.REST().Get().AbsPath(path))
+	if apierrors.IsNotFound(err) && lcm.AsError(err).Code != lcm.CodeNotFound { // no object, but no path
+		c.forget(ref.GVK().GroupVersion())
+		return nil, gone(ref)
+	}
 	if err == nil && ref.UID != "" && string(o.GetUID()) != ref.UID {
 		return nil, gone(ref)
 	}
@@ -120,6 +125,10 @@ func (c *Cluster) List(
 				r.Param("continue", next)
 			}
 			raw, err := c.send(ctx, "list objects of the kind "+gvk.Kind, r)
+			if apierrors.IsNotFound(err) { // the definition of the kind was deleted
+				c.forget(gvk.GroupVersion())
+				break
+			}
 			if err != nil {
 				return nil, err
 			}
