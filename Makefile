@@ -8,7 +8,7 @@ export GOFLAGS += -trimpath
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run build test fuzz test-race lint bench bench-lab hostile fmt tools verify clean lab-up lab-down test-lab-openstack test-lab-smoke test-lab-k8s test-lab-k8s-smoke lab-k8s-down
+.PHONY: test-lab-cnf help demo run build test fuzz test-race lint bench bench-lab hostile fmt tools verify clean lab-up lab-down test-lab-openstack test-lab-smoke test-lab-k8s test-lab-k8s-smoke lab-k8s-down
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-18s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ endif
 
 test-lab-k8s-smoke: ## a small cluster, scaled and healed, on a temporary lab
 	GYBE_K8S_STATE=$(CURDIR)/.dev/lab/k8s-smoke GYBE_HOSTS_NET=gybe-k8s-smoke test/lab/k8s/lab.sh smoke
+
+test-lab-cnf: ## CNFs on the real Kubernetes control plane, on a temporary lab (root, Debian 12)
+	GYBE_CNF_STATE=$(CURDIR)/.dev/lab/cnf-smoke GYBE_HOSTS_NET=gybe-cnf-smoke test/lab/cnf/lab.sh smoke
 
 lab-k8s-down: ## remove the lab of test-lab-k8s
 	@test/lab/k8s/lab.sh down
