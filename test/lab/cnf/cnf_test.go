@@ -87,8 +87,9 @@ func TestManifests(t *testing.T) {
 	w.completed("scale in", op, err)
 	require.Len(t, w.pods(id), 2)
 
+	other := manifests(t, "b1bb0ce7-ebca-4fa7-95ed-4840d70a1177", next, "image: nginx", "image: nginx:2")
 	change := sol.ChangeCurrentVnfPkgRequest{
-		VnfdID:           w.onboard(manifests(t, "b1bb0ce7-ebca-4fa7-95ed-4840d70a1177", next, "image: nginx", "image: nginx:2")),
+		VnfdID:           w.onboard(other),
 		AdditionalParams: sol.KeyValuePairs{"lcm-kubernetes-def-files": all[:1]},
 	}
 	plan, err = w.api.Plan(t.Context(), gybeapi.PlanRequest{

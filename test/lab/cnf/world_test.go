@@ -52,7 +52,8 @@ func start(t *testing.T) *world {
 	log, err := os.Create(filepath.Join(w.dir, "gybe.log"))
 	require.NoError(t, err)
 	n, err := stack.StartNode(t.Context(), stack.NodeOptions{
-		Bin: w.dir, ID: "node-1", Database: devpg.TestURL(t), Data: filepath.Join(w.dir, "content"), SSHPort: 22, Log: log,
+		Bin: w.dir, ID: "node-1", Database: devpg.TestURL(t), Data: filepath.Join(w.dir, "content"), SSHPort: 22,
+		Log: log,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() {
