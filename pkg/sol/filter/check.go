@@ -39,7 +39,8 @@ func ParseFor[T any](text string) (Filter, error) {
 	return f, nil
 }
 
-// Check compares the filter with a resource type; see ParseFor.
+// Check compares the filter with a resource type; see ParseFor. Values of times in the form that OpenStack Tacker
+// prints, 2026-01-02 03:04:05+00:00, become those of RFC 3339.
 func (f Filter) Check(resource reflect.Type) error {
 	for _, e := range f.Exprs {
 		if err := f.checkExpr(e, resource); err != nil {
@@ -66,10 +67,14 @@ func (f Filter) checkExpr(e Expr, t reflect.Type) error {
 	if (e.Op == Cont || e.Op == Ncont) && kind != wiretype.KindString && kind != wiretype.KindOpen {
 		return fail("%s is for text only", e.Op)
 	}
-	for _, v := range e.Values {
-		if want := unreadable(kind, v); want != "" {
-			return fail("%.40q is not %s", v, want)
+	for n, v := range e.Values {
+		if kind == wiretype.KindTime {
+			v = joined(v)
 		}
+		if want := unreadable(kind, v); want != "" {
+			return fail("%.40q is not %s", e.Values[n], want)
+		}
+		e.Values[n] = v
 	}
 	return nil
 }
@@ -92,6 +97,15 @@ func unreadable(kind wiretype.Kind, value string) string {
 	default: // any text is valid
 	}
 	return ""
+}
+
+// joined returns a time of RFC 3339 with a space between date and time with a T there, and any other text as it is.
+func joined(value string) string {
+	const date = len(time.DateOnly)
+	if len(value) > date && value[date] == ' ' {
+		return value[:date] + "T" + value[date+1:]
+	}
+	return value
 }
 
 // resolve returns the kind of the attribute at the path.

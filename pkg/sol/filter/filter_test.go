@@ -261,6 +261,26 @@ func TestParseForRefusesWhatTheResourceHasNot(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// Clients give times back as OpenStack Tacker prints them. They are compared as times.
+func TestTimesOfTacker(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"(gt,startTime,2026-11-24 00:00:00+00:00)":      "2026-11-24T00:00:00+00:00",
+		"(lt,startTime,2026-11-24 02:00:00.5+02:00)":    "2026-11-24T02:00:00.5+02:00",
+		"(eq,operationState,2026-11-24 00:00:00+00:00)": "2026-11-24 00:00:00+00:00",
+	} {
+		f, err := filter.ParseFor[sol.VnfLcmOpOcc](in)
+		require.NoError(t, err, in)
+		require.Equal(t, []string{want}, f.Exprs[0].Values, in)
+	}
+	for _, in := range []string{"2026-11-24 ", "2026-11-24 00:00:00", "2026-11-24  00:00:00Z"} {
+		_, err := filter.ParseFor[sol.VnfLcmOpOcc]("(gt,startTime," + in + ")")
+		require.ErrorContains(t, err, "not a time", in)
+	}
+	_, err := filter.ParseFor[sol.VnfPkgInfo]("(gt,softwareImages/createdAt,2026-11-24 00:00:00+00:00)")
+	require.NoError(t, err)
+}
+
 func TestSplitLeavesWhatSQLCannotAnswer(t *testing.T) {
 	t.Parallel()
 	columns := filter.Columns{"id": filter.Text, "at": filter.Instant, "on": filter.Truth}
