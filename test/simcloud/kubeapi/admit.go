@@ -65,6 +65,9 @@ func source(volume Object) map[string]any {
 
 // typed checks an object against the Go type of its kind.
 func typed(r Resource, o Object) error {
+	if !scheme.Scheme.Recognizes(r.GVK()) { // no type of client-go, such as a custom resource
+		return nil
+	}
 	t, err := scheme.Scheme.New(r.GVK())
 	if err != nil {
 		return apierrors.NewInternalError(err)
@@ -106,7 +109,17 @@ func (s *Store) prepare(r Resource, o Object) error {
 		def("Filesystem", "spec", "volumeMode")
 	case "persistentvolumeclaims":
 		def("Pending", "status", "phase")
-	case "deployments.apps", "replicasets.apps":
+	case "services":
+		return s.fillService(r, o)
+	case "customresourcedefinitions.apiextensions.k8s.io":
+		return s.fillDefinition(r, o)
+	case "jobs.batch":
+		def(int64(1), "spec", "completions")
+		def(int64(1), "spec", "parallelism")
+		def(int64(6), "spec", "backoffLimit")
+		Set(o, Name(o), "spec", "template", "metadata", "labels", "batch.kubernetes.io/job-name")
+		def(Object{"matchLabels": Object{"batch.kubernetes.io/job-name": Name(o)}}, "spec", "selector")
+	case "deployments.apps", "replicasets.apps", "statefulsets.apps":
 		def(int64(1), "spec", "replicas")
 		if At(o, "spec", "selector") == nil {
 			return r.invalid(Name(o), field.Required(field.NewPath("spec", "selector"), ""))
@@ -145,21 +158,31 @@ func (s *Store) created(r Resource, o Object) {
 	}
 }
 
-// deleted does what the garbage collector and the namespace controller do.
+// deleted does what the garbage collector does, and removes the resources of a definition.
 func (s *Store) deleted(r Resource, o Object) {
 	uid := String(o, "metadata", "uid")
-	var gone []Object
+	type dependent struct {
+		res Resource
+		o   Object
+	}
+	var gone []dependent
 	s.mu.RLock()
-	for _, other := range builtin {
+	for _, other := range s.resources() {
 		for _, x := range s.objs[other.GR()] {
-			if r.Kind == "Namespace" && Namespace(x) == Name(o) || owned(x, uid) {
-				gone = append(gone, x)
+			if owned(x, uid) {
+				gone = append(gone, dependent{other, x})
 			}
+		}
+	}
+	if r.Kind == definitionKind {
+		d, _ := customResource(o)
+		for _, x := range s.objs[d.GR()] {
+			gone = append(gone, dependent{d, x})
 		}
 	}
 	s.mu.RUnlock()
 	for _, x := range gone {
-		_, _ = s.Delete(kindOf(x), Namespace(x), Name(x), "")
+		_, _ = s.Delete(x.res, Namespace(x.o), Name(x.o), "")
 	}
 }
 

@@ -28,11 +28,12 @@ func (c *Cluster) Apply(ctx context.Context, u User, namespace string, manifests
 			return fmt.Errorf("read a manifest: %w", err)
 		}
 		version, kind := String(o, "apiVersion"), String(o, "kind")
-		n := slices.IndexFunc(builtin, func(r Resource) bool { return r.Kind == kind && r.APIVersion() == version })
+		all := c.store.Resources()
+		n := slices.IndexFunc(all, func(r Resource) bool { return r.Kind == kind && r.APIVersion() == version })
 		if n < 0 {
 			return fmt.Errorf("no matches for kind %q in version %q", kind, version)
 		}
-		r := builtin[n]
+		r := all[n]
 		body, err := json.Marshal(o)
 		if err != nil {
 			return fmt.Errorf("encode %s %s: %w", r.Kind, Name(o), err)

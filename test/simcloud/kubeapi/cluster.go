@@ -36,6 +36,8 @@ type Cluster struct {
 	cni      bool
 	etcd     map[string]*Member
 	subnets  int // pod networks given to nodes so far
+	faults   faults
+	cut      chan struct{} // closed to end the watches of now
 
 	controllers sync.Mutex // one round of controllers at a time
 }
@@ -56,7 +58,7 @@ func NewCluster(o Options) (*Cluster, error) {
 		opts: o, now: o.Now, pki: p, store: NewStore(o.Now), line: &history{}, done: make(chan struct{}),
 		kubelets: map[string]kubelet{}, etcd: map[string]*Member{},
 	}
-	c.store.onCreate = c.fillToken
+	c.store.onCreate = c.admit
 	if err := c.install(); err != nil {
 		return nil, err
 	}
@@ -64,7 +66,10 @@ func NewCluster(o Options) (*Cluster, error) {
 }
 
 // Close ends all watches and refuses further ones. Servers are closed by who started them.
-func (c *Cluster) Close() { c.once.Do(func() { close(c.done) }) }
+func (c *Cluster) Close() {
+	c.once.Do(func() { close(c.done) })
+	c.CutWatches()
+}
 
 // install makes what kubeadm init leaves in a cluster.
 func (c *Cluster) install() error {

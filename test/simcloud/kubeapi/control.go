@@ -15,7 +15,8 @@ const maxRounds = 8
 // controlled is the kinds whose changes controllers react to.
 var controlled = []string{
 	"Node", "Pod", "Namespace", "Secret", "ServiceAccount", "Deployment", "ReplicaSet", "DaemonSet",
-	"PersistentVolume", "PersistentVolumeClaim", "PodDisruptionBudget",
+	"PersistentVolume", "PersistentVolumeClaim", "PodDisruptionBudget", "StatefulSet", "Job", "HorizontalPodAutoscaler",
+	"ResourceQuota", "ReplicationController", "CronJob",
 }
 
 // control does the work of the controller manager, the scheduler and the kubelets: it runs until nothing changes any
@@ -25,11 +26,15 @@ func (c *Cluster) control() {
 	defer c.controllers.Unlock()
 	for range maxRounds {
 		before := c.store.Rev()
+		c.endNamespaces()
 		c.controlNamespaces()
 		c.controlNodes()
 		c.controlVolumes()
 		c.controlWorkloads()
+		c.controlAutoscalers()
 		c.controlPods()
+		c.controlJobs()
+		c.controlQuotas()
 		c.controlBudgets()
 		if c.store.Rev() == before {
 			return
@@ -60,6 +65,9 @@ func (c *Cluster) controlNamespaces() {
 	const name = "kube-root-ca.crt"
 	cm := Kind("ConfigMap")
 	for _, ns := range c.list("Namespace", "") {
+		if Meta(ns)["deletionTimestamp"] != nil {
+			continue
+		}
 		if _, err := c.store.Get(cm, Name(ns), name); err != nil {
 			ca := Object{"metadata": Object{"name": name}, "data": Object{"ca.crt": string(c.pki.caPEM)}}
 			_, _ = c.store.Create(cm, Name(ns), ca)

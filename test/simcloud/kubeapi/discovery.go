@@ -29,27 +29,41 @@ func (h *handler) discovery(w http.ResponseWriter, path string) error {
 		return nil
 	case "/apis":
 		writeJSON(w, http.StatusOK, metav1.APIGroupList{
-			TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: groups(),
+			TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: groups(h.c.store.Resources()),
 		})
 		return nil
 	case "/api/v1":
 		return h.resourceList(w, "", "v1")
 	}
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	if parts[0] == "apis" && len(parts) == 2 {
+		for _, g := range groups(h.c.store.Resources()) {
+			if g.Name == parts[1] {
+				writeJSON(w, http.StatusOK, g)
+				return nil
+			}
+		}
+	}
 	if parts[0] == "apis" && len(parts) == 3 {
 		return h.resourceList(w, parts[1], parts[2])
 	}
 	return notFoundPath()
 }
 
-// groups lists the API groups. Each has one version.
-func groups() []metav1.APIGroup {
+// groups lists the API groups. The first version of a group is the preferred one.
+func groups(all []Resource) []metav1.APIGroup {
 	out := []metav1.APIGroup{}
-	for _, r := range builtin {
-		if r.Group == "" || slices.ContainsFunc(out, func(g metav1.APIGroup) bool { return g.Name == r.Group }) {
+	for _, r := range all {
+		if r.Group == "" {
 			continue
 		}
 		v := metav1.GroupVersionForDiscovery{GroupVersion: r.APIVersion(), Version: r.Version}
+		if n := slices.IndexFunc(out, func(g metav1.APIGroup) bool { return g.Name == r.Group }); n >= 0 {
+			if !slices.Contains(out[n].Versions, v) {
+				out[n].Versions = append(out[n].Versions, v)
+			}
+			continue
+		}
 		out = append(out, metav1.APIGroup{
 			TypeMeta: metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}, Name: r.Group,
 			Versions: []metav1.GroupVersionForDiscovery{v}, PreferredVersion: v,
@@ -64,7 +78,7 @@ func (h *handler) resourceList(w http.ResponseWriter, group, version string) err
 	}
 	verbs := metav1.Verbs{"create", "delete", "get", "list", "patch", "update", "watch"}
 	some := metav1.Verbs{"get", "patch", "update"}
-	for _, r := range builtin {
+	for _, r := range h.c.store.Resources() {
 		if r.Group != group || r.Version != version {
 			continue
 		}
@@ -76,6 +90,12 @@ func (h *handler) resourceList(w http.ResponseWriter, group, version string) err
 		if r.Status {
 			list.APIResources = append(list.APIResources, metav1.APIResource{
 				Name: r.Plural + "/status", Namespaced: r.Namespaced, Kind: r.Kind, Verbs: some,
+			})
+		}
+		if isScalable(r) {
+			list.APIResources = append(list.APIResources, metav1.APIResource{
+				Name: r.Plural + "/scale", Namespaced: true, Group: "autoscaling", Version: "v1", Kind: "Scale",
+				Verbs: some,
 			})
 		}
 		switch r.GR() {

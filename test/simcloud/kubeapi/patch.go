@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -64,11 +65,7 @@ func (c call) patch() (patching, error) {
 				field.Required(field.NewPath("fieldManager"), "is required for apply patch"),
 			})
 		}
-		keep := j
-		if c.dry() {
-			keep = nil
-		}
-		before := c.h.c.store.applied(c.res, c.namespace, c.name, manager, keep)
+		before := c.store.applied(c.res, c.namespace, c.name, manager, j)
 		return patching{manager: manager, object: o, run: func(cur Object) (Object, error) {
 			return back(cur, func(old []byte) ([]byte, error) { return mergeApplied(c.res, before, j, old) })
 		}}, nil
@@ -98,8 +95,12 @@ func (c call) patch() (patching, error) {
 // not apply any more. The simulation does not know conflicts of managers: all product code applies with force.
 func mergeApplied(r Resource, before, applied, current []byte) ([]byte, error) {
 	t, err := scheme.Scheme.New(r.GVK())
-	if err != nil {
-		return nil, err
+	if err != nil { // a custom resource: lists are replaced
+		p, err := jsonmergepatch.CreateThreeWayJSONMergePatch(before, applied, current)
+		if err != nil {
+			return nil, err
+		}
+		return jsonpatch.MergePatch(current, p)
 	}
 	lookup, err := strategicpatch.NewPatchMetaFromStruct(t)
 	if err != nil {

@@ -127,7 +127,10 @@ func (c *Cluster) runPod(pod, node Object) {
 	c.mu.Unlock()
 	up := c.kubeletUp(Name(node))
 	running := phase == "Running" || up && network
-	ready := running && up
+	if running && phase != "Running" && c.stuck(pod) {
+		return
+	}
+	ready := running && up && !c.unready(pod)
 	if !running {
 		if up {
 			c.podPending(pod, "Ready", "ContainersNotReady", noNetwork)

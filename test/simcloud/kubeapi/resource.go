@@ -17,6 +17,7 @@ type Resource struct {
 	Short                []string
 	Namespaced           bool
 	Status               bool // has this subresource
+	Custom               bool // defined by a CustomResourceDefinition
 }
 
 // GR is the name of the resource with its group, "deployments.apps", "nodes".
@@ -76,9 +77,30 @@ v1 PersistentVolume -s pv
 v1 PersistentVolumeClaim ns pvc
 v1 Service ns svc
 v1 Event n- ev
+v1 ReplicationController ns rc
+v1 Endpoints n ep
+v1 ResourceQuota ns quota
+v1 LimitRange n limits
+v1 PodTemplate n
 apps/v1 Deployment ns deploy
 apps/v1 DaemonSet ns ds
 apps/v1 ReplicaSet ns rs
+apps/v1 StatefulSet ns sts
+apps/v1 ControllerRevision n
+batch/v1 Job ns
+batch/v1 CronJob ns cj
+autoscaling/v2 HorizontalPodAutoscaler ns hpa
+autoscaling/v1 HorizontalPodAutoscaler ns hpa
+networking.k8s.io/v1 NetworkPolicy n netpol
+networking.k8s.io/v1 Ingress ns ing
+networking.k8s.io/v1 IngressClass -
+discovery.k8s.io/v1 EndpointSlice n
+scheduling.k8s.io/v1 PriorityClass - pc
+node.k8s.io/v1 RuntimeClass -
+apiextensions.k8s.io/v1 CustomResourceDefinition -s crd
+apiregistration.k8s.io/v1 APIService -s
+admissionregistration.k8s.io/v1 MutatingWebhookConfiguration -
+admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration -
 rbac.authorization.k8s.io/v1 ClusterRole -
 rbac.authorization.k8s.io/v1 ClusterRoleBinding -
 rbac.authorization.k8s.io/v1 Role n
@@ -114,6 +136,12 @@ func kindOf(o Object) Resource { return Kind(String(o, "kind")) }
 
 func plural(kind string) string {
 	k := strings.ToLower(kind)
+	if k == "endpoints" {
+		return k
+	}
+	if stem, ok := strings.CutSuffix(k, "y"); ok {
+		return stem + "ies"
+	}
 	if strings.HasSuffix(k, "s") {
 		return k + "es"
 	}

@@ -30,19 +30,23 @@ func (h *handler) route(w http.ResponseWriter, req *http.Request, u User, path s
 		return h.discovery(w, path)
 	}
 	watch := req.URL.Query().Get("watch")
-	c := call{h: h, w: w, req: req, user: u, watch: watch == "true" || watch == "1"}
+	c := call{h: h, w: w, req: req, user: u, watch: watch == "true" || watch == "1", store: h.c.store}
+	if c.dry = req.URL.Query().Get("dryRun") == metav1.DryRunAll; c.dry {
+		c.store = h.c.store.copyOf()
+	}
 	// namespaces/{ns}/{resource}…, but namespaces/{name} and its subresources are the namespace itself.
 	if r[0] == "namespaces" && len(r) >= 3 && r[2] != "status" {
 		c.namespace, r = r[1], r[2:]
 	}
-	n := slices.IndexFunc(builtin, func(res Resource) bool { return res.Prefix() == prefix && res.Plural == r[0] })
+	all := h.c.store.Resources()
+	n := slices.IndexFunc(all, func(res Resource) bool { return res.Prefix() == prefix && res.Plural == r[0] })
 	if n < 0 {
 		if st, ok := reviews[prefix+"/"+r[0]]; ok {
 			return c.review(st)
 		}
 		return notFoundPath()
 	}
-	c.res = builtin[n]
+	c.res = all[n]
 	if len(r) > 1 {
 		c.name = r[1]
 	}
@@ -50,7 +54,7 @@ func (h *handler) route(w http.ResponseWriter, req *http.Request, u User, path s
 		c.sub = strings.Join(r[2:], "/")
 	}
 	err := c.serve()
-	if err == nil && isControlled(c.res) && req.Method != http.MethodGet && req.Method != http.MethodHead {
+	if err == nil && !c.dry && isControlled(c.res) && req.Method != http.MethodGet && req.Method != http.MethodHead {
 		h.c.control()
 	}
 	return err
@@ -97,6 +101,8 @@ type call struct {
 	res                  Resource
 	namespace, name, sub string
 	watch                bool
+	store                *Store // of the cluster; a copy for a dry run
+	dry                  bool
 }
 
 func (c call) verb() string {
@@ -163,7 +169,7 @@ func (c call) list() error {
 	if err != nil {
 		return err
 	}
-	all, rev := c.h.c.store.List(c.res, c.namespace)
+	all, rev := c.store.List(c.res, c.namespace)
 	if c.res.Kind == "Lease" && c.namespace == leaseNamespace {
 		all = c.h.c.nodeLeases()
 	}
@@ -193,11 +199,13 @@ func (c call) list() error {
 }
 
 func (c call) get() error {
-	o, err := c.h.c.store.Get(c.res, c.namespace, c.name)
+	o, err := c.store.Get(c.res, c.namespace, c.name)
 	if err != nil {
 		return err
 	}
 	switch c.sub {
+	case "scale":
+		return c.answerScale(o)
 	case "":
 		if c.wantsTable() {
 			writeJSON(c.w, http.StatusOK, c.table(nil, o))

@@ -61,7 +61,7 @@ func (s *Saved) Restore() *Cluster {
 		kubelets: map[string]kubelet{}, etcd: map[string]*Member{}, subnets: s.subnets, cni: s.cni,
 		line: &history{from: s, entered: map[string]bool{}},
 	}
-	store.onCreate = c.fillToken
+	store.onCreate = c.admit
 	for name, m := range s.members {
 		m.Up = false
 		c.etcd[name] = &m

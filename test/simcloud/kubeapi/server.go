@@ -85,6 +85,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		h.health(w, check)
 		return
 	}
+	if h.c.fail(w, req) {
+		return
+	}
 	if err := h.route(w, req, u, path); err != nil {
 		writeError(w, err)
 	}

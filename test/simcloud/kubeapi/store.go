@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -91,7 +92,7 @@ func (s *Store) List(r Resource, namespace string) ([]Object, int64) {
 	return out, s.rev
 }
 
-// applied remembers what a manager applies to an object, and returns what it has applied before. nil is not remembered.
+// applied remembers what a manager applies to an object, and returns what it has applied before.
 func (s *Store) applied(r Resource, namespace, name, manager string, now []byte) (before []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,9 +101,7 @@ func (s *Store) applied(r Resource, namespace, name, manager string, now []byte)
 	if _, there := s.objs[r.GR()][key(namespace, name)]; !there {
 		before = nil // of an object that was deleted
 	}
-	if now != nil {
-		s.appliedBy[k] = now
-	}
+	s.appliedBy[k] = now
 	return before
 }
 
@@ -192,6 +191,12 @@ func (s *Store) Create(r Resource, namespace string, in Object) (Object, error) 
 	name, path := Name(o), field.NewPath("metadata", "name")
 	if name == "" {
 		return nil, r.invalid("", field.Required(path, "name or generateName is required"))
+	}
+	if s.terminating(namespace) && r.Namespaced {
+		e := apierrors.NewForbidden(r.GroupResource(), name, fmt.Errorf(
+			"unable to create new content in namespace %s because it is being terminated", namespace))
+		e.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: "NamespaceTerminating"}}
+		return nil, e
 	}
 	if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 && r.Group != "rbac.authorization.k8s.io" {
 		return nil, r.invalid(name, field.Invalid(path, name, errs[0]))
@@ -330,6 +335,11 @@ func (s *Store) replace(r Resource, cur, next Object, status bool) (o Object, ag
 	}
 	next["apiVersion"], next["kind"] = r.APIVersion(), r.Kind
 	m["resourceVersion"] = Meta(cur)["resourceVersion"]
+	if r.Kind == "Service" {
+		if err := s.fillPorts(r, next, cur); err != nil {
+			return nil, false, err
+		}
+	}
 	if equal(cur, next) {
 		return cur, false, nil
 	}
@@ -384,13 +394,16 @@ func (s *Store) mark(r Resource, namespace, name, uid string, grace int64) (o Ob
 	next := Copy(o)
 	finalizers, _ := Meta(o)["finalizers"].([]any)
 	switch {
-	case len(finalizers) == 0 && grace == 0:
+	case len(finalizers) == 0 && grace == 0 && r.Kind != "Namespace":
 		s.put(r, "DELETED", next, o)
 		return next, true, nil
 	case Meta(o)["deletionTimestamp"] == nil:
 		end := s.now().Add(time.Duration(grace) * time.Second)
 		Meta(next)["deletionTimestamp"] = end.UTC().Format(time.RFC3339)
-		Meta(next)["deletionGracePeriodSeconds"] = grace
+		if Meta(next)["deletionGracePeriodSeconds"] = grace; r.Kind == "Namespace" {
+			delete(Meta(next), "deletionGracePeriodSeconds")
+			Set(next, "Terminating", "status", "phase")
+		}
 		s.put(r, "MODIFIED", next, o)
 	}
 	return next, false, nil

@@ -71,7 +71,7 @@ func (c call) stream() error {
 		}
 		return bookmark(rev, false)
 	}
-	err = c.h.c.store.watch(ctx, c.h.c.done, c.res, c.namespace, c.name, sel, from, send, idle)
+	err = c.h.c.store.watch(ctx, c.h.c.watches(), c.res, c.namespace, c.name, sel, from, send, idle)
 	var st apierrors.APIStatus
 	if errors.As(err, &st) {
 		s := st.Status()

@@ -2,16 +2,11 @@ package kubeapi
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
-	"hash/fnv"
 	"slices"
 	"strconv"
-
-	"k8s.io/apimachinery/pkg/util/rand"
 )
 
-// controlWorkloads keeps the pods of Deployments, ReplicaSets and DaemonSets.
+// controlWorkloads keeps the pods of workloads.
 func (c *Cluster) controlWorkloads() {
 	for _, d := range c.list("Deployment", "") {
 		c.controlDeployment(d)
@@ -23,7 +18,10 @@ func (c *Cluster) controlWorkloads() {
 			pods[u] = append(pods[u], p)
 		}
 	}
-	for _, o := range c.list("ReplicaSet", "") {
+	for _, o := range c.list("StatefulSet", "") {
+		c.controlStatefulSet(o, pods[String(o, "metadata", "uid")])
+	}
+	for _, o := range slices.Concat(c.list("ReplicaSet", ""), c.list("ReplicationController", "")) {
 		c.controlReplicas(o, pods[String(o, "metadata", "uid")])
 	}
 	nodes := c.list("Node", "")
@@ -41,64 +39,18 @@ func ownerUID(o Object) string {
 	return ""
 }
 
-// controlDeployment keeps one ReplicaSet for the present template, and removes those of earlier ones.
-func (c *Cluster) controlDeployment(d Object) {
-	b, err := json.Marshal(At(d, "spec", "template"))
-	if err != nil {
-		return
-	}
-	h := fnv.New32a()
-	_, _ = h.Write(b)
-	hash := rand.SafeEncodeString(strconv.FormatUint(uint64(h.Sum32()), 10))
-	name, r := Name(d)+"-"+hash, Kind("ReplicaSet")
-	for _, rs := range c.list("ReplicaSet", Namespace(d)) {
-		if ownerUID(rs) == String(d, "metadata", "uid") && Name(rs) != name {
-			c.remove(rs)
-		}
-	}
-	replicas := Int(d, "spec", "replicas")
-	rs, err := c.store.Get(r, Namespace(d), name)
-	if err != nil {
-		spec := Copy(Object{
-			"selector": At(d, "spec", "selector"), "template": At(d, "spec", "template"), "replicas": replicas,
-		})
-		Set(spec, hash, "selector", "matchLabels", "pod-template-hash")
-		Set(spec, hash, "template", "metadata", "labels", "pod-template-hash")
-		meta := Object{
-			"name": name, "labels": At(spec, "template", "metadata", "labels"), "ownerReferences": []any{owner(d)},
-		}
-		rs, err = c.store.Create(r, Namespace(d), Object{"metadata": meta, "spec": spec})
-	} else if Int(rs, "spec", "replicas") != replicas {
-		c.change(rs, func(o Object) { Set(o, replicas, "spec", "replicas") })
-	}
-	if err != nil {
-		return
-	}
-	have, ready := Int(rs, "status", "replicas"), Int(rs, "status", "readyReplicas")
-	status, reason, message := "True", "MinimumReplicasAvailable", "Deployment has minimum availability."
-	if ready < replicas {
-		status, reason = "False", "MinimumReplicasUnavailable"
-		message = "Deployment does not have minimum availability."
-	}
-	c.changeStatus(d, func(o Object) {
-		o["status"] = Object{
-			"observedGeneration": Int(d, "metadata", "generation"), "replicas": have, "updatedReplicas": have,
-			"readyReplicas": ready, "availableReplicas": ready, "unavailableReplicas": max(0, replicas-ready),
-			"conditions": []any{
-				condition(o, c.now(), "Available", status, reason, message),
-				condition(o, c.now(), "Progressing", "True", "NewReplicaSetAvailable",
-					fmt.Sprintf("ReplicaSet %q has successfully progressed.", name)),
-			},
-		}
-	})
-}
-
 // controlReplicas keeps as many pods as a ReplicaSet wants.
 func (c *Cluster) controlReplicas(o Object, pods []Object) {
 	want := int(Int(o, "spec", "replicas"))
+	var refused error
+	have := len(pods)
 	for range want - len(pods) {
-		c.makePod(o, Name(o)+"-"+random(5), "")
+		if refused = c.makePod(o, Name(o)+"-"+random(5), ""); refused != nil {
+			break
+		}
+		have++
 	}
+	have = min(have, want)
 	// Pods that do not run go first, then those that cost least.
 	slices.SortFunc(pods, func(a, b Object) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(deletionCost(a), deletionCost(b)))
@@ -114,8 +66,12 @@ func (c *Cluster) controlReplicas(o Object, pods []Object) {
 	}
 	c.changeStatus(o, func(cur Object) {
 		cur["status"] = Object{
-			"observedGeneration": Int(o, "metadata", "generation"), "replicas": int64(want), "readyReplicas": ready,
-			"availableReplicas": ready, "fullyLabeledReplicas": int64(want),
+			"observedGeneration": Int(o, "metadata", "generation"), "replicas": int64(have), "readyReplicas": ready,
+			"availableReplicas": ready, "fullyLabeledReplicas": int64(have),
+		}
+		if refused != nil {
+			failure := condition(o, c.now(), "ReplicaFailure", "True", "FailedCreate", refused.Error())
+			Set(cur, []any{failure}, "status", "conditions")
 		}
 	})
 }
@@ -151,7 +107,7 @@ func (c *Cluster) controlDaemons(o Object, nodes, pods []Object) {
 		}
 		want++
 		if !ok {
-			c.makePod(o, Name(o)+"-"+random(5), Name(n))
+			_ = c.makePod(o, Name(o)+"-"+random(5), Name(n)) // an event says why
 			continue
 		}
 		have++
@@ -169,7 +125,7 @@ func (c *Cluster) controlDaemons(o Object, nodes, pods []Object) {
 }
 
 // makePod makes a pod from a workload's template; node is empty when the scheduler shall choose.
-func (c *Cluster) makePod(o Object, name, node string) {
+func (c *Cluster) makePod(o Object, name, node string) error {
 	pod := Object{"metadata": Object{"name": name, "ownerReferences": []any{owner(o)}}, "spec": Object{}}
 	if spec, ok := At(o, "spec", "template", "spec").(map[string]any); ok {
 		pod["spec"] = Copy(spec)
@@ -182,5 +138,9 @@ func (c *Cluster) makePod(o Object, name, node string) {
 	if node != "" {
 		Set(pod, node, "spec", "nodeName")
 	}
-	_, _ = c.store.Create(Kind("Pod"), Namespace(o), pod)
+	_, err := c.store.Create(Kind("Pod"), Namespace(o), pod)
+	if err != nil {
+		c.warn(o, "FailedCreate", "Error creating: "+err.Error())
+	}
+	return err
 }

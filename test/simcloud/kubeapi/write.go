@@ -23,7 +23,7 @@ func (c call) create() error {
 	if c.res.Namespaced && c.namespace == "" {
 		return notFoundPath()
 	}
-	out, err := c.h.c.store.Create(c.res, c.namespace, o)
+	out, err := c.store.Create(c.res, c.namespace, o)
 	if err != nil {
 		return err
 	}
@@ -32,11 +32,13 @@ func (c call) create() error {
 }
 
 func (c call) change(patch bool) error {
-	update := c.h.c.store.Update
+	update := c.store.Update
 	switch c.sub {
 	case "":
 	case "status":
-		update = c.h.c.store.UpdateStatus
+		update = c.store.UpdateStatus
+	case "scale":
+		return c.changeScale(patch)
 	default:
 		return notFoundPath()
 	}
@@ -47,12 +49,9 @@ func (c call) change(patch bool) error {
 			return err
 		}
 		if p.manager != "" {
-			if _, err := c.h.c.store.Get(c.res, c.namespace, c.name); apierrors.IsNotFound(err) {
+			if _, err := c.store.Get(c.res, c.namespace, c.name); apierrors.IsNotFound(err) {
 				Meta(p.object)["name"] = c.name
-				if c.dry() {
-					return c.dryCreate(p.object)
-				}
-				out, err := c.h.c.store.Create(c.res, c.namespace, p.object)
+				out, err := c.store.Create(c.res, c.namespace, p.object)
 				if err != nil {
 					return err
 				}
@@ -68,48 +67,11 @@ func (c call) change(patch bool) error {
 		}
 		next = func(Object) (Object, error) { return Copy(o), nil }
 	}
-	if c.dry() {
-		return c.dryChange(next)
-	}
 	out, err := update(c.res, c.namespace, c.name, next)
 	if err != nil {
 		return err
 	}
 	writeJSON(c.w, http.StatusOK, out)
-	return nil
-}
-
-// dry says that the request must change nothing.
-func (c call) dry() bool { return c.req.URL.Query().Get("dryRun") == metav1.DryRunAll }
-
-// dryChange answers with what a change would lead to.
-func (c call) dryChange(next func(cur Object) (Object, error)) error {
-	cur, err := c.h.c.store.Get(c.res, c.namespace, c.name)
-	if err != nil {
-		return err
-	}
-	out, err := next(Copy(cur))
-	if err == nil {
-		err = c.h.c.store.check(c.res, cur, out)
-	}
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusOK, out)
-	return nil
-}
-
-// dryCreate answers with the object that would be created.
-func (c call) dryCreate(o Object) error {
-	if c.res.Namespaced {
-		if _, err := c.h.c.store.Get(Kind("Namespace"), "", c.namespace); err != nil {
-			return err
-		}
-	}
-	if err := c.h.c.store.check(c.res, nil, o); err != nil {
-		return err
-	}
-	writeJSON(c.w, http.StatusCreated, o)
 	return nil
 }
 
@@ -132,7 +94,7 @@ func (c call) delete() error {
 			return err
 		}
 	}
-	old, err := c.h.c.store.Get(c.res, c.namespace, c.name)
+	old, err := c.store.Get(c.res, c.namespace, c.name)
 	if err != nil {
 		return err
 	}
@@ -164,8 +126,8 @@ func (c call) grace(opts Object) int64 {
 }
 
 func (c call) remove(o Object, uid string, grace int64) (Object, error) {
-	if c.res.Kind == "Pod" {
+	if c.res.Kind == "Pod" && !c.dry {
 		return c.h.c.deletePod(Namespace(o), Name(o), uid, grace)
 	}
-	return c.h.c.store.Delete(c.res, Namespace(o), Name(o), uid)
+	return c.store.Delete(c.res, Namespace(o), Name(o), uid)
 }
