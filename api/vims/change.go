@@ -40,6 +40,9 @@ func change(old lcm.Vim, in gybeapi.VimChange, project string) (v lcm.Vim, conne
 			form.AuthURL, form.AuthCred, form.VimProject = in.AuthURL, nil, nil
 		}
 	}
+	if has(cred, kubeconfig) {
+		form.AuthURL, form.AuthCred = in.AuthURL, nil
+	}
 	form.AuthCred = merged(form.AuthCred, cred)
 	form.VimProject = merged(form.VimProject, within)
 	form.PlacementAttr = merged(form.PlacementAttr, in.PlacementAttr)

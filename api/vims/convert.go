@@ -52,6 +52,9 @@ func foreign(tenant, project string) []lcm.InvalidParam {
 // connection reads how to connect to a VIM.
 func connection(in gybeapi.Vim) (sol.VimConnectionInfo, []lcm.InvalidParam) {
 	c := sol.VimConnectionInfo{InterfaceInfo: sol.KeyValuePairs{}, AccessInfo: sol.KeyValuePairs{}, Extra: in.Extra}
+	if in.Type == kubernetes && has(in.AuthCred, kubeconfig) {
+		return fromKubeconfig(in)
+	}
 	kind := kindOf(in.Type, in.AuthCred)
 	cred := texts{from: in.AuthCred, at: "/vim/auth_cred/"}
 	set(c.InterfaceInfo, "endpoint", in.AuthURL)
@@ -81,6 +84,41 @@ func connection(in gybeapi.Vim) (sol.VimConnectionInfo, []lcm.InvalidParam) {
 	return c, cred.bad
 }
 
+// fromKubeconfig reads how to connect to a cluster from a kubeconfig file. Nothing of the file is kept but the address,
+// the authority, the credentials and the namespace of its current context.
+func fromKubeconfig(in gybeapi.Vim) (sol.VimConnectionInfo, []lcm.InvalidParam) {
+	cred := texts{from: in.AuthCred, at: "/vim/auth_cred/"}
+	for _, name := range slices.Sorted(maps.Keys(in.AuthCred)) {
+		if name != kubeconfig {
+			cred.bad = append(cred.bad, lcm.InvalidParam{
+				Pointer: "/vim/auth_cred/" + lcm.Escape(name), Detail: "cannot be given together with kubeconfig",
+			})
+		}
+	}
+	project := texts{from: in.VimProject, at: "/vim/vim_project/"}
+	given := project.get("name")
+	raw := cred.get(kubeconfig)
+	bad := slices.Concat(cred.bad, project.bad)
+	if raw == "" {
+		return sol.VimConnectionInfo{}, bad
+	}
+	access, namespace, err := kube.FromKubeconfig([]byte(raw))
+	if err != nil {
+		return sol.VimConnectionInfo{}, append(bad, lcm.InvalidParam{
+			Pointer: "/vim/auth_cred/" + kubeconfig, Detail: err.Error(),
+		})
+	}
+	if in.AuthURL != "" && in.AuthURL != access.Endpoint {
+		bad = append(bad, lcm.InvalidParam{
+			Pointer: "/vim/auth_url", Detail: "is not the server of the kubeconfig file: leave it away",
+		})
+	}
+	c := access.Vim()
+	c.Extra = in.Extra
+	set(c.AccessInfo, kube.AccessNamespace, cmp.Or(given, namespace))
+	return c, bad
+}
+
 // authority is the certificate authority of the VIM. Files of clients have the word None for none.
 func authority(cred *texts) string {
 	if pem := cred.get(caCert); pem != "None" {
@@ -102,7 +140,7 @@ func cluster(c *sol.VimConnectionInfo, cred *texts, kind credentials) {
 		cred.bad = append(cred.bad, lcm.InvalidParam{
 			Pointer: "/vim/auth_cred",
 			Detail: "has no credentials: give bearer_token; client_certificate and client_key; oidc_token_url, " +
-				"client_id, username and password; or username and password",
+				"client_id, username and password; username and password; or kubeconfig",
 		})
 		return
 	}

@@ -32,6 +32,7 @@ const (
 	providerURL = "oidc_token_url"
 	clientID    = "client_id"
 	oidcSecret  = "client_secret"
+	kubeconfig  = "kubeconfig"
 
 	caCert     = "ssl_ca_cert"
 	certVerify = "cert_verify"

@@ -174,6 +174,15 @@ func TestRegistrationsThatCannotWork(t *testing.T) {
 			[]string{"/vim/auth_cred/username", "/vim/auth_url", "/vim/vim_project/name"},
 		},
 		{
+			"a kubeconfig that runs a program", kubeconfigVim(`"exec":{"command":"/bin/sh"}`, ""), 422,
+			[]string{"/vim/auth_cred/kubeconfig"},
+		},
+		{
+			"a kubeconfig and more", kubeconfigVim(`"token":"t"`, `"bearer_token":"x",`), 422,
+			[]string{"/vim/auth_cred/bearer_token"},
+		},
+		{"a kubeconfig that is no text", `{"vim":{"type":"kubernetes","auth_cred":{"kubeconfig":1},"vim_project":{}}}`, 422, []string{"/vim/auth_cred/kubeconfig"}},
+		{
 			"no token", `{"vim":{"type":"kubernetes","auth_url":"http://k","auth_cred":{},"vim_project":{}}}`, 422,
 			[]string{"/vim/auth_cred"},
 		},
@@ -189,6 +198,35 @@ func TestRegistrationsThatCannotWork(t *testing.T) {
 	require.Equal(t, 404, b.Do(t, "GET", "/v1.0/vims/nonsense", nil).Status)
 	require.Equal(t, 404, b.Do(t, "GET", "/v1.0/vims/"+uuid.NewString(), nil).Status)
 	require.Equal(t, 404, b.Do(t, "PUT", "/v1.0/vims/"+uuid.NewString(), `{"vim":{}}`).Status)
+}
+
+// kubeconfigVim is a registration with a kubeconfig file, whose user has some members, and with other credentials.
+func kubeconfigVim(user, more string) string {
+	file := `{"apiVersion":"v1","kind":"Config","current-context":"c",` +
+		`"contexts":[{"name":"c","context":{"cluster":"k","user":"u","namespace":"cnf"}}],` +
+		`"clusters":[{"name":"k","cluster":{"server":"https://192.0.2.1:6443","certificate-authority-data":"Y2E="}}],` +
+		`"users":[{"name":"u","user":{` + user + `}}]}`
+	return `{"vim":{"type":"kubernetes","auth_cred":{` + more + `"kubeconfig":` + strconv.Quote(file) + `},"vim_project":{}}}`
+}
+
+// TestKubeconfigOfACluster: only the current context of the file is kept, in the form of other registrations.
+func TestKubeconfigOfACluster(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	a := b.Do(t, "POST", "/v1.0/vims", kubeconfigVim(`"token":"first-canary"`, ""))
+	require.Equal(t, 201, a.Status, string(a.Body))
+	require.NotContains(t, string(a.Body), "first-canary")
+	v := apitest.JSON[gybeapi.VimBody](t, a).Vim
+	require.Equal(t, "https://192.0.2.1:6443", v.AuthURL)
+	require.Equal(t, "cnf", v.VimProject["name"])
+	require.Equal(t, "ca", v.AuthCred["ssl_ca_cert"])
+	require.Contains(t, v.AuthCred, "bearer_token")
+	require.NotContains(t, v.AuthCred, "kubeconfig")
+	a = b.Do(t, "PUT", "/v1.0/vims/"+v.ID, kubeconfigVim(`"username":"n","password":"second-canary"`, ""))
+	require.Equal(t, 200, a.Status, string(a.Body))
+	changed := apitest.JSON[gybeapi.VimBody](t, a).Vim
+	require.Equal(t, "n", changed.AuthCred["username"])
+	require.NotContains(t, changed.AuthCred, "bearer_token")
 }
 
 func TestAVimThatDoesNotLetUsInIsNotRegistered(t *testing.T) {
