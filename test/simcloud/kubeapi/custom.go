@@ -73,6 +73,7 @@ func (s *Store) copyOf() *Store {
 		now: s.now, rev: s.rev, changed: make(chan struct{}), onCreate: s.onCreate,
 		objs:      map[string]map[string]Object{},
 		appliedBy: maps.Clone(s.appliedBy),
+		nodePorts: s.nodePorts,
 	}
 	for gr, m := range s.objs {
 		out.objs[gr] = maps.Clone(m)

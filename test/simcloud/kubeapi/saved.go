@@ -14,6 +14,7 @@ type Saved struct {
 	rev       int64
 	objs      map[string]map[string]Object
 	appliedBy map[string][]byte
+	nodePorts portRange
 	members   map[string]Member
 	leases    map[string]time.Time
 	subnets   int
@@ -34,6 +35,7 @@ func (c *Cluster) Save() *Saved {
 	}
 	c.store.mu.RLock()
 	s.rev, s.appliedBy = c.store.rev, maps.Clone(c.store.appliedBy)
+	s.nodePorts = c.store.nodePorts
 	for gr, of := range c.store.objs {
 		s.objs[gr] = maps.Clone(of) // the objects themselves never change
 	}
@@ -51,7 +53,7 @@ func (c *Cluster) Save() *Saved {
 func (s *Saved) Restore() *Cluster {
 	store := &Store{
 		now: s.opts.Now, rev: s.rev, objs: map[string]map[string]Object{}, appliedBy: maps.Clone(s.appliedBy),
-		changed: make(chan struct{}),
+		changed: make(chan struct{}), nodePorts: s.nodePorts,
 	}
 	for gr, of := range s.objs {
 		store.objs[gr] = maps.Clone(of)

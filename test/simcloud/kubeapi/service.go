@@ -7,11 +7,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// The node ports of services.
-const (
-	firstNodePort = 30000
-	lastNodePort  = 32767
-)
+// portRange has the ports from first to last.
+type portRange struct{ first, last int64 }
+
+// usualPorts are the node ports of an API server without the option service-node-port-range.
+var usualPorts = portRange{30000, 32767}
+
+// SetNodePorts sets the option service-node-port-range of the API servers, for Services that are written from now on.
+func (c *Cluster) SetNodePorts(first, last int64) {
+	c.store.mu.Lock()
+	defer c.store.mu.Unlock()
+	c.store.nodePorts = portRange{first, last}
+}
 
 // fillService gives a service its address and its node ports.
 func (s *Store) fillService(r Resource, o Object) error {
@@ -32,6 +39,9 @@ func (s *Store) fillService(r Resource, o Object) error {
 func (s *Store) fillPorts(r Resource, o, cur Object) error {
 	var used []int64
 	all, _ := s.List(r, "")
+	s.mu.RLock()
+	valid := s.nodePorts
+	s.mu.RUnlock()
 	for _, other := range all {
 		if key(Namespace(other), Name(other)) == key(Namespace(o), Name(o)) {
 			continue
@@ -55,7 +65,7 @@ func (s *Store) fillPorts(r Resource, o, cur Object) error {
 		path := field.NewPath("spec", "ports").Index(n).Child("nodePort")
 		switch port := Int(p, "nodePort"); {
 		case port == 0:
-			port = firstNodePort
+			port = valid.first
 			i := slices.IndexFunc(before, func(b Object) bool {
 				return b["port"] == p["port"] && Int(b, "nodePort") > 0
 			})
@@ -66,10 +76,10 @@ func (s *Store) fillPorts(r Resource, o, cur Object) error {
 				port++
 			}
 			p["nodePort"] = port
-		case port < firstNodePort || port > lastNodePort:
+		case port < valid.first || port > valid.last:
 			return r.invalid(Name(o), field.Invalid(path, port, fmt.Sprintf(
 				"provided port is not in the valid range. The range of valid ports is %d-%d",
-				firstNodePort, lastNodePort)))
+				valid.first, valid.last)))
 		case slices.Contains(used, port):
 			return r.invalid(Name(o), field.Invalid(path, port, "provided port is already allocated"))
 		}

@@ -43,13 +43,14 @@ type Store struct {
 	changed   chan struct{}
 	onCreate  func(Resource, Object) error // completes or refuses a new object
 	appliedBy map[string][]byte            // by GR, namespace/name and manager: what it has applied last
+	nodePorts portRange
 }
 
 // NewStore returns a cluster with the namespaces and roles that every cluster has. now stamps objects.
 func NewStore(now func() time.Time) *Store {
 	s := &Store{
 		now: now, objs: map[string]map[string]Object{},
-		appliedBy: map[string][]byte{}, rev: 1, changed: make(chan struct{}),
+		appliedBy: map[string][]byte{}, rev: 1, changed: make(chan struct{}), nodePorts: usualPorts,
 	}
 	for _, ns := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
 		s.mustCreate("Namespace", "", ns, nil)
