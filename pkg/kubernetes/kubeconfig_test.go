@@ -48,15 +48,19 @@ func TestKubeconfigAsAccess(t *testing.T) {
 func TestKubeconfigActsOnNothing(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, cluster, user, want string }{
-		{"exec", "", `"exec":{"apiVersion":"client.authentication.k8s.io/v1","command":"/bin/sh"}`,
-			"has exec in users[u]: programs and plugins are not run"},
+		{
+			"exec", "", `"exec":{"apiVersion":"client.authentication.k8s.io/v1","command":"/bin/sh"}`,
+			"has exec in users[u]: programs and plugins are not run",
+		},
 		{"plugin", "", `"auth-provider":{"name":"gcp"}`, "has auth-provider in users[u]"},
 		{"certificate file", "", `"client-certificate":"/etc/passwd"`, "has client-certificate in users[u]: files are not"},
 		{"key file", "", `"client-key":"/etc/passwd"`, "has client-key in users[u]"},
 		{"token file", "", `"token":"canary","tokenFile":"/etc/passwd"`, "has tokenFile in users[u]"},
 		{"other user", "", `"token":"canary","as":"admin"`, "has as in users[u]: other users are not impersonated"},
-		{"authority file", `,"certificate-authority":"/etc/passwd"`, `"token":"canary"`,
-			"has certificate-authority in clusters[k]"},
+		{
+			"authority file", `,"certificate-authority":"/etc/passwd"`, `"token":"canary"`,
+			"has certificate-authority in clusters[k]",
+		},
 		{"proxy", `,"proxy-url":"http://169.254.169.254"`, `"token":"canary"`, "has proxy-url in clusters[k]"},
 		{"no credentials", "", "", "has no complete credentials"},
 		{"half a certificate", "", `"client-certificate-data":"Y2VydA=="`, "has no complete credentials"},
