@@ -8,6 +8,9 @@ const (
 	kubernetes = "kubernetes"
 )
 
+// helm is the type of version 2 of clusters with Helm charts, which are "kubernetes" in version 1 as well.
+const helm = "ETSINFV.HELM.V_3"
+
 // vimTypes are the types of version 2 by those names.
 var vimTypes = map[string]string{
 	openStack: "ETSINFV.OPENSTACK_KEYSTONE.V_3", kubernetes: "ETSINFV.KUBERNETES.V_1",
@@ -126,7 +129,7 @@ func nameType(r *rewriter) {
 	r.skip()
 	given := bytes.Trim(r.in[begin:r.at], `"`)
 	for name, vimType := range vimTypes {
-		if string(given) == vimType {
+		if string(given) == vimType || name == kubernetes && string(given) == helm {
 			end := r.at
 			r.at = begin
 			r.flush()

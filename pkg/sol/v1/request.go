@@ -34,6 +34,7 @@ type Translation struct {
 	Body json.RawMessage
 	// pointers of version 1 by those of version 2, for what has another place.
 	pointers map[string]string
+	helm     bool // the VNF is made from Helm charts
 }
 
 // NamesParts says whether a request can name parts of an instance, so that Request needs its names.
@@ -45,7 +46,7 @@ func NamesParts(raw json.RawMessage) bool {
 // those of the instance. The error is an *Error.
 //
 //   - vimConnectionInfo becomes an object with the ids as keys; the types "openstack" and "kubernetes" get the names that
-//     they have in version 2.
+//     they have in version 2. "kubernetes" is Helm's if additionalParams.use_helm is true.
 //   - cpConfig becomes an object. Its keys are the cpInstanceIds, or the keys that VnfExtCpInfos with these ids have. A
 //     configuration without cpInstanceId has the key that the CPD has in the VNF, or else the cpdId.
 //   - A linkPortId that is the id of its own virtual link, which has no extLinkPorts, is removed: guides of Tacker for
@@ -58,6 +59,7 @@ func Request(raw json.RawMessage, names Names) (*Translation, error) {
 	if err := json.Unmarshal(raw, &body); err != nil {
 		return nil, &Error{"", "the body is not a JSON object"}
 	}
+	t.helm = usesHelm(body)
 	changed := false
 	for name, translate := range map[string]func(json.RawMessage) (any, error){
 		"vimConnectionInfo": t.connections,
@@ -121,6 +123,12 @@ func (t *Translation) moveEndpoint(c object, at string, n int, id string) error 
 	return err
 }
 
+// usesHelm says that a request is about Helm charts. Clients write the value as a boolean or as a text.
+func usesHelm(body object) bool {
+	given := body.object("additionalParams")["use_helm"]
+	return strings.EqualFold(strings.Trim(string(given), `"`), "true")
+}
+
 // The members with the URL of Keystone in version 1 and 2.
 const (
 	authURL  = "authUrl"
@@ -175,6 +183,9 @@ func (t *Translation) connections(raw json.RawMessage) (any, error) {
 			return nil, &Error{fmt.Sprintf("%s/%d/id", at, n), fmt.Sprintf("%q is the id of two connections", id)}
 		}
 		if name, ok := vimTypes[c.text("vimType")]; ok {
+			if t.helm && c.text("vimType") == kubernetes {
+				name = helm
+			}
 			c["vimType"] = json.RawMessage(strconv.Quote(name))
 		}
 		delete(c, "id")

@@ -31,6 +31,20 @@ func TestRequestsGetTheFormOfVersion2(t *testing.T) {
 				"k":{"vimType":"ETSINFV.KUBERNETES.V_1","accessInfo":{"bearer_token":"t"}},
 				"z":{"vimType":"ETSINFV.OPENSTACK_KEYSTONE.V_3"}}}`,
 		},
+		"Helm charts": {
+			`{"vimConnectionInfo":[{"id":"k","vimType":"kubernetes"},{"id":"o","vimType":"openstack"}],
+				"additionalParams":{"use_helm":true}}`,
+			`{"vimConnectionInfo":{"k":{"vimType":"ETSINFV.HELM.V_3"},"o":{"vimType":"ETSINFV.OPENSTACK_KEYSTONE.V_3"}},
+				"additionalParams":{"use_helm":true}}`,
+		},
+		"Helm charts, as a text": {
+			`{"vimConnectionInfo":[{"id":"k","vimType":"kubernetes"}],"additionalParams":{"use_helm":"True"}}`,
+			`{"vimConnectionInfo":{"k":{"vimType":"ETSINFV.HELM.V_3"}},"additionalParams":{"use_helm":"True"}}`,
+		},
+		"no Helm charts": {
+			`{"vimConnectionInfo":[{"id":"k","vimType":"kubernetes"}],"additionalParams":{"use_helm":"false"}}`,
+			`{"vimConnectionInfo":{"k":{"vimType":"ETSINFV.KUBERNETES.V_1"}},"additionalParams":{"use_helm":"false"}}`,
+		},
 		"URLs of Keystone": {
 			`{"vimConnectionInfo":[
 				{"id":"a","accessInfo":{"authUrl":"http://k","username":"u"}},
@@ -131,7 +145,7 @@ func TestAnswersGetTheFormOfVersion1(t *testing.T) {
 			`{"vimConnectionInfo":{"a":{"vimId":"1","vimType":"ETSINFV.OPENSTACK_KEYSTONE.V_3","accessInfo":{"vimType":"x"}},
 				"b\"":{},"c": { } ,"d":{"vimType":"ETSINFV.HELM.V_3"}},"metadata":{"vimConnectionInfo":{"a":{}}}}`,
 			`{"vimConnectionInfo":[{"id":"a","vimId":"1","vimType":"openstack","accessInfo":{"vimType":"x"}},
-				{"id":"b\""},{"id":"c"},{"id":"d","vimType":"ETSINFV.HELM.V_3"}],"metadata":{"vimConnectionInfo":{"a":{}}}}`,
+				{"id":"b\""},{"id":"c"},{"id":"d","vimType":"kubernetes"}],"metadata":{"vimConnectionInfo":{"a":{}}}}`,
 		},
 		"no connections": {instanceOf, `{"vimConnectionInfo":{}}`, `{"vimConnectionInfo":[]}`},
 		"configurations": {
@@ -202,6 +216,13 @@ func TestNamesOfParams(t *testing.T) {
 	}
 	_, err := v1.AdditionalParams([]byte(`{`))
 	require.Error(t, err)
+}
+
+// TestHelmIsKubernetesInVersion1: an instance from Helm charts has the type that its client gave.
+func TestHelmIsKubernetesInVersion1(t *testing.T) {
+	t.Parallel()
+	got := instanceOf(nil, []byte(`{"vimConnectionInfo":{"k":{"vimType":"ETSINFV.HELM.V_3"}}}`))
+	require.JSONEq(t, `{"vimConnectionInfo":[{"id":"k","vimType":"kubernetes"}]}`, string(got))
 }
 
 // FuzzAnswers: JSON stays JSON, a broken text ends, and all that is not named in version 1 stays as it is.
