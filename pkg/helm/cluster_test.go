@@ -191,7 +191,7 @@ func (c *cluster) Lose(machine lcm.Resource) {
 	c.t.Helper()
 	for _, p := range c.objects("Pod") {
 		if kubeapi.String(p, "metadata", "uid") == machine.ID {
-			code, body := c.Do(context.Background(), kubeapi.Admin, http.MethodDelete,
+			code, body := c.Do(c.t.Context(), kubeapi.Admin, http.MethodDelete,
 				kubeapi.Kind("Pod").Path(kubeapi.Namespace(p), kubeapi.Name(p)), "", nil)
 			require.Equal(c.t, http.StatusOK, code, "%s", body)
 		}
