@@ -1,6 +1,7 @@
 package cnf
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -72,11 +73,10 @@ func (s source) load() (*desired, []lcm.InvalidParam, error) {
 	d := &desired{namespace: s.params.namespace}
 	var bad []lcm.InvalidParam
 	where := map[objects.Ref]string{}
-	for n, file := range s.params.files {
-		at := fmt.Sprintf("/additionalParams/%s/%d", paramFiles, n)
-		list, err := s.read(file)
+	for _, file := range s.params.files {
+		list, err := s.read(file.path)
 		if e, ok := errors.AsType[*lcm.Error](err); ok && e.Code == lcm.CodeUnprocessable {
-			bad = append(bad, lcm.InvalidParam{Pointer: at, Detail: e.Detail})
+			bad = append(bad, lcm.InvalidParam{Pointer: file.pointer, Detail: file.where() + e.Detail})
 			continue
 		}
 		if err != nil {
@@ -105,7 +105,7 @@ func (s source) load() (*desired, []lcm.InvalidParam, error) {
 		where[ref] = ref.String()
 		mark(o, s.instance)
 	}
-	bad = append(bad, d.assign(s)...)
+	bad = append(bad, d.assign(s, len(bad) == 0 && !s.params.partial)...)
 	objects.Sort(d.objects)
 	return d, bad, nil
 }
@@ -181,26 +181,27 @@ func setLabel(o *unstructured.Unstructured, key, value string) {
 	o.SetLabels(all)
 }
 
-// assign finds the workload of every VDU and sets its number of pods.
-func (d *desired) assign(s source) []lcm.InvalidParam {
+// assign finds the workload of every VDU and sets its number of pods. A missing workload is reported only if all
+// manifests were read.
+func (d *desired) assign(s source, complete bool) []lcm.InvalidParam {
 	var bad []lcm.InvalidParam
 	at := "/additionalParams/" + paramFiles
 	for _, vdu := range s.flavour.VDUs {
-		name := vdu.DisplayName
-		if name == "" {
-			name = vdu.Name
-		}
+		kind, name := realisedBy(vdu)
 		var found []*unstructured.Unstructured
 		for _, o := range d.objects {
-			if o.GetName() == name && isWorkload(o.GetAPIVersion(), o.GetKind()) {
+			if o.GetName() == name && isWorkload(o.GetAPIVersion(), o.GetKind()) &&
+				(kind == "" || kind == o.GetKind()) {
 				found = append(found, o)
 			}
 		}
 		switch len(found) {
 		case 0:
-			bad = append(bad, lcm.InvalidParam{Pointer: at, Detail: fmt.Sprintf(
-				"the manifests have no Deployment, StatefulSet, ReplicaSet, DaemonSet or Pod %s for the VDU %s",
-				name, vdu.Name)})
+			if complete {
+				bad = append(bad, lcm.InvalidParam{Pointer: at, Detail: fmt.Sprintf(
+					"the manifests have no %s %s for the VDU %s",
+					cmp.Or(kind, "Deployment, StatefulSet, ReplicaSet, DaemonSet or Pod"), name, vdu.Name)})
+			}
 			continue
 		case 1:
 		default:
@@ -230,6 +231,15 @@ func (d *desired) assign(s source) []lcm.InvalidParam {
 		d.workloads = append(d.workloads, w)
 	}
 	return bad
+}
+
+// realisedBy is the kind and the name of the workload of a VDU: those of its mcio_identification_data, else any kind
+// and the name of the VDU.
+func realisedBy(vdu vnfd.VDU) (kind, name string) {
+	if w := vdu.Workload; w != nil {
+		return w.Kind, w.Name
+	}
+	return "", cmp.Or(vdu.DisplayName, vdu.Name)
 }
 
 // autoscaler returns the name of the HorizontalPodAutoscaler of a workload.

@@ -11,6 +11,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/cnf"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
 // validation is a request to instantiate the package of the tests.
@@ -86,6 +87,61 @@ func TestInvalidRequests(t *testing.T) {
 		})
 	}
 	require.NoError(t, newDriver(t).Validate(t.Context(), validation(request().AdditionalParams, files())))
+}
+
+// TestEveryDefectiveManifestIsReported: one request gets all mistakes of all its files, each at its place in the list.
+func TestEveryDefectiveManifestIsReported(t *testing.T) {
+	t.Parallel()
+	all := files()
+	all["broken.yaml"] = &fstest.MapFile{Data: []byte("a: [\n")}
+	all["nameless.yaml"] = &fstest.MapFile{Data: []byte("apiVersion: v1\nkind: Secret\n")}
+	names := []any{"absent.yaml", "Files/kubernetes/service.yaml", "broken.yaml", "../up.yaml", "nameless.yaml", 7.0}
+	e := lcm.AsError(newDriver(t).Validate(t.Context(), validation(
+		sol.KeyValuePairs{"lcm-kubernetes-def-files": names}, all,
+	)))
+	require.NotNil(t, e)
+	var pointers []string
+	for _, p := range e.Params {
+		pointers = append(pointers, p.Pointer)
+	}
+	const list = "/additionalParams/lcm-kubernetes-def-files/"
+	require.ElementsMatch(t, []string{list + "0", list + "2", list + "3", list + "4", list + "5"}, pointers)
+}
+
+// TestManifestsOfTheVNFD: the manifests of object packages are used when a request names none, and a mistake in them
+// names the object package.
+func TestManifestsOfTheVNFD(t *testing.T) {
+	t.Parallel()
+	request := func(params sol.KeyValuePairs, all fstest.MapFS) lcm.Request {
+		r := validation(params, all)
+		r.Flavour.VDUs[0].DisplayName = "web servers"
+		r.Flavour.VDUs[0].Workload = &vnfd.Workload{Kind: "Deployment", Name: "web"}
+		r.Flavour.Mciops = []vnfd.Mciop{
+			{Name: "chart", Chart: "Files/charts/web"},
+			{Name: "web", VDUs: []string{"VDU1"}, Manifests: []string{"Files/kubernetes/deployment.yaml"}},
+		}
+		return r
+	}
+	require.NoError(t, newDriver(t).Validate(t.Context(), request(nil, files())))
+
+	const list = "/additionalParams/lcm-kubernetes-def-files"
+	broken := files()
+	broken["Files/kubernetes/deployment.yaml"] = &fstest.MapFile{Data: []byte("a: [\n")}
+	e := lcm.AsError(newDriver(t).Validate(t.Context(), request(nil, broken)))
+	require.NotNil(t, e)
+	require.Equal(t, list, e.Params[0].Pointer)
+	require.Contains(t, e.Params[0].Detail, "the object package web of the VNFD: ")
+
+	other := request(nil, files())
+	other.Flavour.VDUs[0].Workload.Kind = "StatefulSet"
+	e = lcm.AsError(newDriver(t).Validate(t.Context(), other))
+	require.NotNil(t, e)
+	require.Contains(t, e.Params[0].Detail, "no StatefulSet web for the VDU VDU1")
+
+	named := request(sol.KeyValuePairs{"lcm-kubernetes-def-files": []any{"absent.yaml"}}, files())
+	e = lcm.AsError(newDriver(t).Validate(t.Context(), named))
+	require.NotNil(t, e)
+	require.Equal(t, list+"/0", e.Params[0].Pointer, "the request decides")
 }
 
 // TestRefusedOperations: operations that have no meaning for pods are refused with the reason.

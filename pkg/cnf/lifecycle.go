@@ -294,7 +294,7 @@ func (t *tick) fallbackNamespace() string {
 	if err != nil {
 		params = nil
 	}
-	read, _ := readParameters(params, t.conn)
+	read, _ := readParameters(params, t.conn, t.w.Flavour)
 	return read.namespace
 }
 

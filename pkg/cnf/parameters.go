@@ -10,6 +10,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
+	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
 // The members of additionalParams that the driver reads.
@@ -26,15 +27,34 @@ const (
 
 // parameters are the additionalParams of an operation, as far as the driver reads them.
 type parameters struct {
-	files     []string
+	files     []manifest
+	partial   bool // the request names more files, which cannot be read
 	namespace string
+}
+
+// manifest is a file of the package with objects.
+type manifest struct {
+	path    string // from the package's root
+	pointer string // to the member of the request that names the file, or that would name another one
+	mciop   string // the object package of the VNFD that names the file; "" when a request does
+}
+
+// where begins the text about a mistake in the file.
+func (m manifest) where() string {
+	if m.mciop == "" {
+		return ""
+	}
+	return fmt.Sprintf("the object package %s of the VNFD: ", m.mciop)
 }
 
 // namespaceName is an RFC 1123 label, which a namespace's name has to be.
 var namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// readParameters reads additionalParams. conn gives the namespace of a request that has none.
-func readParameters(params sol.KeyValuePairs, conn sol.VimConnectionInfo) (parameters, []lcm.InvalidParam) {
+// readParameters reads additionalParams. A request that names no namespace gets that of the connection, and one that
+// names no manifests gets those of the flavour's object packages.
+func readParameters(
+	params sol.KeyValuePairs, conn sol.VimConnectionInfo, f *vnfd.Flavour,
+) (parameters, []lcm.InvalidParam) {
 	out := parameters{namespace: "default"}
 	var bad []lcm.InvalidParam
 	reject := func(pointer, format string, args ...any) {
@@ -51,11 +71,14 @@ func readParameters(params sol.KeyValuePairs, conn sol.VimConnectionInfo) (param
 		}
 		out.namespace = ns
 	}
-	at := "/" + paramFiles
+	const at = "/" + paramFiles
 	list, ok := params[paramFiles].([]any)
 	switch {
 	case params[paramFiles] == nil:
-		reject(at, "is missing; list the manifests of the package, such as Files/kubernetes/deployment.yaml")
+		if out.files = packaged(f); len(out.files) == 0 {
+			reject(at, "is missing, and the VNFD has no object package with manifests; list the manifests of the "+
+				"package, such as Files/kubernetes/deployment.yaml")
+		}
 	case !ok:
 		reject(at, "is not a list of paths")
 	case len(list) == 0:
@@ -75,8 +98,26 @@ func readParameters(params sol.KeyValuePairs, conn sol.VimConnectionInfo) (param
 		case !fs.ValidPath(file) || path.Clean(file) != file:
 			reject(fmt.Sprintf("%s/%d", at, n), "is not a path below the package's root")
 		default:
-			out.files = append(out.files, file)
+			out.files = append(out.files, manifest{
+				path: file, pointer: fmt.Sprintf("/additionalParams%s/%d", at, n),
+			})
 		}
 	}
+	out.partial = len(out.files) < len(list)
 	return out, bad
+}
+
+// packaged are the manifests of the object packages of a flavour, in the order of their deployment. The flavour is nil
+// when the package cannot be read any more.
+func packaged(f *vnfd.Flavour) []manifest {
+	if f == nil {
+		return nil
+	}
+	var out []manifest
+	for _, m := range f.Mciops {
+		for _, file := range m.Manifests {
+			out = append(out, manifest{path: file, pointer: "/additionalParams/" + paramFiles, mciop: m.Name})
+		}
+	}
+	return out
 }

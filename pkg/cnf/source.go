@@ -19,7 +19,7 @@ func (t *tick) desired() (*desired, error) {
 	if err != nil {
 		return nil, err
 	}
-	read, bad := readParameters(params, t.conn)
+	read, bad := readParameters(params, t.conn, t.w.Flavour)
 	counts, err := t.counts()
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (t *tick) previous() *desired {
 	if err != nil {
 		return nil
 	}
-	read, _ := readParameters(params, t.conn)
+	read, _ := readParameters(params, t.conn, p.Flavour)
 	d, _, err := source{
 		pkg: p.Package, flavour: p.Flavour, params: read, instance: t.w.Instance.ID, counts: countsOf(t.w.Op.Before),
 	}.load()

@@ -12,7 +12,6 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
-	"github.com/gybe-nfv/gybe/pkg/vnfd"
 )
 
 // refusals are operations that are not possible for a CNF, and why.
@@ -69,7 +68,7 @@ func badConnections(r lcm.Request) []lcm.InvalidParam {
 // planned makes what a request leads to.
 func planned(r lcm.Request) (*desired, []lcm.InvalidParam, error) {
 	_, conn, _ := lcm.PrimaryVim(r.Instance.VimConnections)
-	params, bad := readParameters(r.AdditionalParams, conn)
+	params, bad := readParameters(r.AdditionalParams, conn, r.Flavour)
 	counts, err := plannedCounts(r)
 	if err != nil {
 		return nil, nil, err
@@ -177,14 +176,15 @@ func present(r lcm.Request) (*desired, error) {
 		return nil, err
 	}
 	_, conn, _ := lcm.PrimaryVim(r.Instance.VimConnections)
-	read, bad := readParameters(params, conn)
-	s := source{
-		pkg: r.Package, flavour: r.Flavour, params: read, instance: r.Instance.ID, counts: runningCounts(r.Instance),
-	}
+	s := source{pkg: r.Package, flavour: r.Flavour, instance: r.Instance.ID, counts: runningCounts(r.Instance)}
 	if r.Previous != nil {
 		s.pkg, s.flavour = r.Previous.Package, r.Previous.Flavour
 	}
-	if len(bad) > 0 || s.pkg == nil || s.flavour == (*vnfd.Flavour)(nil) {
+	if s.pkg == nil || s.flavour == nil {
+		return nil, nil
+	}
+	var bad []lcm.InvalidParam
+	if s.params, bad = readParameters(params, conn, s.flavour); len(bad) > 0 {
 		return nil, nil
 	}
 	d, bad, err := s.load()

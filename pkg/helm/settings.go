@@ -141,13 +141,15 @@ func parse(params sol.KeyValuePairs, f *vnfd.Flavour, instanceID string) (settin
 	if params[paramInstall] != nil || params[paramUseHelm] != nil {
 		s.releases = r.several(params, at, f, s.workloads)
 	} else {
-		s.releases = []spec{r.single(params, at, f, instanceID)}
+		s.releases = r.single(params, at, f, instanceID)
 	}
+	s.identified(f)
 	return s, lcm.Unprocessable(r.bad...)
 }
 
-// single reads the form with one release.
-func (r *reader) single(params sol.KeyValuePairs, at string, f *vnfd.Flavour, instanceID string) spec {
+// single reads the form with one chart. Without one the charts of the flavour's object packages are taken, each with
+// the same values.
+func (r *reader) single(params sol.KeyValuePairs, at string, f *vnfd.Flavour, instanceID string) []spec {
 	s := spec{
 		name: ReleaseName(instanceID), path: r.text(params, at, paramChartPath),
 		source: chart.Source{
@@ -161,7 +163,14 @@ func (r *reader) single(params sol.KeyValuePairs, at string, f *vnfd.Flavour, in
 	if s.source.Repository == "" && strings.HasPrefix(s.source.Name, "oci://") { // as in helm install
 		s.source.Repository, s.source.Name = path.Split(s.source.Name)
 	}
-	r.origin(s, at, at+"/"+paramChartPath, at+"/"+paramChartName, at+"/"+paramRepository)
+	charts := charted(f)
+	if s.path != "" || s.source.Name != "" || s.source.Repository != "" || len(charts) == 0 {
+		r.origin(s, at, at+"/"+paramChartPath, at+"/"+paramChartName, at+"/"+paramRepository)
+		charts = nil
+	}
+	if len(charts) > maxReleases {
+		r.reject("/flavourId", "has %d object packages with charts; at most %d are possible", len(charts), maxReleases)
+	}
 	names := r.object(params, at, paramValueNames)
 	for _, vdu := range slices.Sorted(maps.Keys(names)) {
 		here := at + "/" + paramValueNames + "/" + lcm.Escape(vdu)
@@ -177,7 +186,10 @@ func (r *reader) single(params sol.KeyValuePairs, at string, f *vnfd.Flavour, in
 		}
 		s.replicas[vdu] = replica
 	}
-	return s
+	if charts == nil {
+		return []spec{s}
+	}
+	return s.packaged(charts)
 }
 
 // origin checks that a release has one chart.

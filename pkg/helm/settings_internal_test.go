@@ -56,6 +56,42 @@ func TestReleasesOfVersionOne(t *testing.T) {
 	}, values)
 }
 
+// TestChartsOfTheVNFD: without a chart in the request each object package with a chart is a release.
+func TestChartsOfTheVNFD(t *testing.T) {
+	t.Parallel()
+	f := flavour()
+	f.VDUs[0].Workload = &vnfd.Workload{Kind: "Deployment", Name: "web"}
+	f.Mciops = []vnfd.Mciop{
+		{Name: "database", VDUs: []string{"VDU2"}, Chart: "Files/charts/database.tgz"},
+		{Name: "objects", VDUs: []string{"VDU2"}, Manifests: []string{"Files/page.yaml"}},
+		{Name: "web", VDUs: []string{"VDU1"}, Chart: "Files/charts/web"},
+	}
+	s, err := parse(sol.KeyValuePairs{"helm_value_names": map[string]any{
+		"VDU1": map[string]any{"replica": "replicaCount"}, "VDU2": map[string]any{"replica": "nodes"},
+	}}, f, instance)
+	require.NoError(t, err)
+	require.Len(t, s.releases, 2)
+	require.Equal(t, ReleaseName(instance), s.releases[0].name)
+	require.Equal(t, "Files/charts/database.tgz", s.releases[0].path)
+	require.Equal(t, map[string]string{"VDU2": "nodes"}, s.releases[0].replicas)
+	require.Equal(t, ReleaseName(instance)+"-2", s.releases[1].name)
+	require.Equal(t, "Files/charts/web", s.releases[1].path)
+	require.Equal(t, map[string]string{"VDU1": "replicaCount"}, s.releases[1].replicas)
+	require.Equal(t, map[string]workload{"VDU1": {kind: "Deployment", name: "web"}}, s.workloads)
+
+	s, err = parse(sol.KeyValuePairs{"helm_chart_path": "Files/other"}, f, instance)
+	require.NoError(t, err)
+	require.Len(t, s.releases, 1, "the request decides")
+	require.Equal(t, "Files/other", s.releases[0].path)
+
+	f.Mciops = make([]vnfd.Mciop, maxReleases+1)
+	for n := range f.Mciops {
+		f.Mciops[n].Chart = "Files/charts/web"
+	}
+	_, err = parse(sol.KeyValuePairs{}, f, instance)
+	require.Equal(t, "/flavourId", lcm.AsError(err).Params[0].Pointer)
+}
+
 // TestReleaseIsNamedAfterTheInstance: with the name that Tacker gives.
 func TestReleaseIsNamedAfterTheInstance(t *testing.T) {
 	t.Parallel()

@@ -54,6 +54,11 @@ func noFlavour(m *vnfd.VNFD, id string) string {
 
 // noConnectionPoint says that a flavour does not have a connection point.
 func noConnectionPoint(f *vnfd.Flavour, id string) string {
+	if f.VirtualCP(id) != nil {
+		return fmt.Sprintf(
+			"%q is a virtual connection point, which the objects of the VNF make; requests cannot connect it", id,
+		)
+	}
 	text := fmt.Sprintf("flavour %s has no connection point %q", f.ID, id)
 	if w := f.Warning(vnfd.UnknownNode, id); w != nil {
 		text += "; " + w.Text

@@ -34,6 +34,7 @@ func withDefects() *vnfd.VNFD {
 		{Code: vnfd.UnknownCounts, Subject: "big", Text: noCounts},
 		{Code: vnfd.UnknownNode, Subject: "gone", Text: noNode},
 	}
+	f.VirtualCPs = []vnfd.VirtualCP{{Name: "service"}}
 	m.Warnings = []vnfd.Warning{{Code: vnfd.UnusableFlavour, Subject: otherFlavour, Text: noUse}}
 	return m
 }
@@ -77,6 +78,9 @@ func TestDefectsAreErrorsOfTheOperationsThatMeetThem(t *testing.T) {
 	}
 	refused(sol.LcmOperationInstantiate, string(encode(t, connected)), "/extVirtualLinks/0/extCps/0/cpdId",
 		`flavour simple has no connection point "gone"; `+noNode)
+	connected.ExtVirtualLinks[0].ExtCps[0].CpdID = "service"
+	refused(sol.LcmOperationInstantiate, string(encode(t, connected)), "/extVirtualLinks/0/extCps/0/cpdId",
+		`"service" is a virtual connection point, which the objects of the VNF make; requests cannot connect it`)
 
 	w.done(sol.LcmOperationInstantiate, instantiate("simple", "default"))
 	require.Len(t, w.vnfcs("workerNode"), 2)

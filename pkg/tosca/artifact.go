@@ -2,6 +2,7 @@ package tosca
 
 import (
 	"net/url"
+	"path"
 	"strings"
 
 	"github.com/gybe-nfv/gybe/pkg/vnfd"
@@ -12,6 +13,7 @@ type artifact struct {
 	name, typ string
 	file      string
 	at        value
+	data      value  // its properties
 	uri       string // of a file on another server
 	outside   *Error // why it is not a file of the package; nil if it is, or if it has no file
 }
@@ -26,7 +28,7 @@ func (p *parser) artifacts(n *node) []artifact {
 		for _, a := range pairs {
 			if !seen[a.key] {
 				seen[a.key] = true
-				all = append(all, p.artifact(a))
+				all = append(all, p.artifact(n, a))
 			}
 		}
 	}
@@ -37,20 +39,47 @@ func (p *parser) artifacts(n *node) []artifact {
 	return all
 }
 
-// artifact reads one: {type: …, file: …} or only a path.
-func (p *parser) artifact(a pair) artifact {
-	out := artifact{name: a.key, typ: a.value.get("type").text(), at: a.value.get("file")}
+// artifact reads one of a node: {type: …, file: …} or only a path.
+func (p *parser) artifact(n *node, a pair) artifact {
+	out := artifact{
+		name: a.key, typ: a.value.get("type").text(), at: a.value.get("file"), data: a.value.get("properties"),
+	}
 	if a.value.isScalar() {
 		out.at = a.value
 	}
 	if out.typ == "" && a.key == "sw_image" {
 		out.typ = typeSwImage
 	}
+	switch {
+	case p.types.is(out.typ, typeHelmChart):
+		if out.file = p.chartFolder(out.at); out.file != "" {
+			return out
+		}
+	case p.types.is(n.typ, typeOsContainer) && p.types.is(out.typ, typeSwImage):
+		// An image of an OS container is a file of the package, or a reference to one in a registry. The cluster pulls
+		// it, so both are possible and neither is opened.
+		if text := strings.TrimSpace(out.at.text()); strings.Contains(text, "://") {
+			out.uri = addressOf(text)
+		} else if text != "" {
+			out.file, _ = p.locate(out.at.doc, text)
+		}
+		return out
+	}
 	out.file, out.outside = p.artifactFile(out.at, a.key)
 	if out.outside != nil {
 		out.uri = addressOf(out.at.text())
 	}
 	return out
+}
+
+// chartFolder is the folder of a Helm chart that is not packed into an archive, "" if there is none.
+func (p *parser) chartFolder(v value) string {
+	text := strings.TrimSpace(v.text())
+	if text == "" || strings.Contains(text, "://") {
+		return ""
+	}
+	file, _ := p.locate(v.doc, path.Join(text, "Chart.yaml"))
+	return strings.TrimSuffix(file, "/Chart.yaml")
 }
 
 // artifactFile resolves the file of an artifact; "" stays "". A URL, and a path that leads out of the package, are
@@ -109,12 +138,12 @@ func addressOf(text string) string {
 // withoutUser removes the user and the password of a URL.
 func withoutUser(text string) string {
 	scheme, rest, _ := strings.Cut(text, "://")
-	host, path, hasPath := strings.Cut(rest, "/")
+	host, rest, hasPath := strings.Cut(rest, "/")
 	if i := strings.LastIndex(host, "@"); i >= 0 {
 		host = host[i+1:]
 	}
 	if hasPath {
-		host += "/" + path
+		host += "/" + rest
 	}
 	return scheme + "://" + host
 }
@@ -122,7 +151,7 @@ func withoutUser(text string) string {
 // creating are the operations that create machines and volumes from images.
 var creating = []string{"INSTANTIATE", "SCALE", "SCALE_TO_LEVEL", "HEAL", "CHANGE_FLAVOUR", "CHANGE_VNFPKG"}
 
-// image reads the software image of a VDU or storage: sw_image_data and the SwImage artifact.
+// image reads the software image of a VDU, container or storage: sw_image_data and the SwImage artifact.
 func (r *flavourReader) image(n *node) *vnfd.SwImage {
 	data := r.property(n, "sw_image_data")
 	var file *artifact
@@ -135,11 +164,14 @@ func (r *flavourReader) image(n *node) *vnfd.SwImage {
 			continue
 		}
 		if file != nil {
-			r.add(a.at.fail(DuplicateImage, "a VDU or storage has one image",
+			r.add(a.at.fail(DuplicateImage, "a VDU, container or storage has one image",
 				"the node %s has two software images: %s and %s", n.name, file.name, a.name))
 			continue
 		}
 		file = &a
+	}
+	if !data.ok() && file != nil {
+		data = file.data // later versions of SOL001 have the data of the image in the artifact
 	}
 	if !data.ok() {
 		if file != nil {

@@ -32,6 +32,9 @@ const (
 	typeVNF         = "tosca.nodes.nfv.VNF"
 	typeVDU         = "tosca.nodes.nfv.Vdu.Compute"
 	typeContainer   = "tosca.nodes.nfv.Vdu.OsContainerDeployableUnit"
+	typeOsContainer = "tosca.nodes.nfv.Vdu.OsContainer"
+	typeMciop       = "tosca.nodes.nfv.Mciop"
+	typeVirtualCp   = "tosca.nodes.nfv.VirtualCp"
 	typeBlock       = "tosca.nodes.nfv.Vdu.VirtualBlockStorage"
 	typeObject      = "tosca.nodes.nfv.Vdu.VirtualObjectStorage"
 	typeFile        = "tosca.nodes.nfv.Vdu.VirtualFileStorage"
@@ -41,6 +44,9 @@ const (
 	typeVL          = "tosca.nodes.nfv.VnfVirtualLink"
 	typeGroup       = "tosca.groups.nfv.PlacementGroup"
 	typeSwImage     = "tosca.artifacts.nfv.SwImage"
+	typeHelmChart   = "tosca.artifacts.nfv.HelmChart"
+	typeHelmScript  = "tosca.artifacts.nfv.HelmParamMappingScript"
+	typeHelmRule    = "tosca.artifacts.nfv.HelmParamMappingRule"
 	typeVnflcm      = "tosca.interfaces.nfv.Vnflcm"
 	policyPrefix    = "tosca.policies.nfv."
 	policyAspects   = policyPrefix + "ScalingAspects"
@@ -62,8 +68,8 @@ var builtin = map[string]string{
 	"tosca.nodes.nfv.VNF":                "tosca.nodes.Root",
 	"tosca.nodes.nfv.Cp":                 "tosca.nodes.Root",
 	"tosca.nodes.nfv.VnfVirtualLink":     "tosca.nodes.Root",
-	"tosca.nodes.nfv.Mciop":              "tosca.nodes.Root",
-	"tosca.nodes.nfv.Vdu.OsContainer":    "tosca.nodes.Root",
+	typeMciop:                            "tosca.nodes.Root",
+	typeOsContainer:                      "tosca.nodes.Root",
 	typeContainer:                        "tosca.nodes.Root",
 	typeVDU:                              "tosca.nodes.Root",
 	typeBlock:                            "tosca.nodes.Root",
@@ -73,7 +79,7 @@ var builtin = map[string]string{
 	typeVduCp:                            "tosca.nodes.nfv.Cp",
 	typeExtCp:                            "tosca.nodes.nfv.Cp",
 	"tosca.nodes.nfv.VipCp":              "tosca.nodes.nfv.Cp",
-	"tosca.nodes.nfv.VirtualCp":          "tosca.nodes.nfv.Cp",
+	typeVirtualCp:                        "tosca.nodes.nfv.Cp",
 	"tosca.nodes.nfv.VduSubCp":           typeVduCp,
 	"tosca.nodes.nfv.NfpPositionElement": "tosca.nodes.Root",
 
@@ -117,6 +123,9 @@ var builtin = map[string]string{
 	"tosca.artifacts.Deployment":            "tosca.artifacts.Root",
 	"tosca.artifacts.Deployment.Image":      "tosca.artifacts.Deployment",
 	"tosca.artifacts.Deployment.Image.VM":   "tosca.artifacts.Deployment.Image",
+	typeHelmChart:                           "tosca.artifacts.File",
+	typeHelmScript:                          "tosca.artifacts.Implementation",
+	typeHelmRule:                            "tosca.artifacts.Root",
 	typeSwImage:                             "tosca.artifacts.Deployment.Image",
 
 	"tosca.interfaces.Root": rootType,

@@ -31,6 +31,8 @@ func (p *parser) flavour(t *template) vnfd.Flavour {
 	r.storages()
 	r.vdus()
 	r.cps()
+	r.virtualCPs()
+	r.mciops()
 	r.policies()
 	r.lcm(vnfs)
 	return *r.f
@@ -151,7 +153,7 @@ func (r *flavourReader) vdus() {
 			VirtualMemoryBytes: r.size(
 				r.capability(n, "virtual_compute", "virtual_memory", "virtual_mem_size"), "virtual_mem_size",
 			),
-			Image: r.image(n),
+			Image: r.image(n), Containers: r.containers(n), Workload: r.workload(n),
 		}
 		v.MinInstances = r.number(
 			r.property(n, "vdu_profile", "min_number_of_instances"), "min_number_of_instances", 1, maxInstances,

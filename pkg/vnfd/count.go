@@ -45,6 +45,16 @@ func (f *Flavour) CP(name string) *CP {
 	return nil
 }
 
+// VirtualCP returns the virtual connection point with this node name, or nil.
+func (f *Flavour) VirtualCP(name string) *VirtualCP {
+	for i := range f.VirtualCPs {
+		if f.VirtualCPs[i].Name == name {
+			return &f.VirtualCPs[i]
+		}
+	}
+	return nil
+}
+
 // Counts returns the number of VNFCs of each VDU at an instantiation level ("" is the default level).
 // VDUs that the level does not name get their VduInitialDelta, or else their minimum. The second result is
 // false when there is no such level; a flavour that declares no levels accepts only "".

@@ -45,6 +45,10 @@ type Flavour struct {
 	Storages    []Storage `json:"storages,omitempty"`
 	CPs         []CP      `json:"cps,omitempty"`
 	VLs         []VL      `json:"vls,omitempty"`
+	// VirtualCPs give access to all VNFCs of VDUs.
+	VirtualCPs []VirtualCP `json:"virtualCps,omitempty"`
+	// Mciops are the object packages of VDUs of containers, each one behind those that it depends on.
+	Mciops []Mciop `json:"mciops,omitempty"`
 	// Aspects are the entries of policy ScalingAspects.
 	Aspects []ScalingAspect `json:"aspects,omitempty"`
 	// Levels are the entries of policy InstantiationLevels joined with Vdu- and VirtualLinkInstantiationLevels.
@@ -59,7 +63,8 @@ type Flavour struct {
 	Warnings []Warning `json:"warnings,omitempty"`
 }
 
-// VDU is a tosca.nodes.nfv.Vdu.Compute (or derived) node.
+// VDU is a node of the type tosca.nodes.nfv.Vdu.Compute or tosca.nodes.nfv.Vdu.OsContainerDeployableUnit, or of one
+// that is derived from them.
 type VDU struct {
 	Name         string `json:"name"`                  // node template name
 	DisplayName  string `json:"displayName,omitempty"` // properties.name
@@ -75,6 +80,42 @@ type VDU struct {
 	VirtualMemoryBytes int64    `json:"virtualMemoryBytes,omitempty"`
 	Image              *SwImage `json:"image,omitempty"`
 	Storages           []string `json:"storages,omitempty"` // names of Storage nodes, in requirement order
+	// Containers are those of a VDU that is realised by OS containers, in the order of its requirements.
+	Containers []Container `json:"containers,omitempty"`
+	// Workload is mcio_identification_data: the object of a cluster that realises the VDU; nil when not given.
+	Workload *Workload `json:"workload,omitempty"`
+}
+
+// Container is a tosca.nodes.nfv.Vdu.OsContainer (or derived) node. Numbers are 0 when not given.
+type Container struct {
+	Name        string `json:"name"`                  // node template name
+	DisplayName string `json:"displayName,omitempty"` // properties.name
+	Description string `json:"description,omitempty"`
+	// RequestedMilliCPU and MilliCPULimit are thousandths of a CPU.
+	RequestedMilliCPU    int   `json:"requestedMilliCpu,omitempty"`
+	MilliCPULimit        int   `json:"milliCpuLimit,omitempty"`
+	RequestedMemoryBytes int64 `json:"requestedMemoryBytes,omitempty"`
+	MemoryLimitBytes     int64 `json:"memoryLimitBytes,omitempty"`
+	// Image is the container's image. The cluster pulls it from a registry, also when the package has a copy.
+	Image *SwImage `json:"image,omitempty"`
+}
+
+// Workload is a tosca.datatypes.nfv.McioIdentificationData.
+type Workload struct {
+	Kind string `json:"kind"` // such as Deployment
+	Name string `json:"name"` // metadata.name
+}
+
+// Mciop is a tosca.nodes.nfv.Mciop (or derived) node: the package of objects from which a cluster makes the VNFCs of
+// VDUs. It has a chart, or manifests, or neither when they are not in the package.
+type Mciop struct {
+	Name string `json:"name"`
+	// VDUs are the names of the VDUs that it is associated with.
+	VDUs []string `json:"vdus,omitempty"`
+	// Chart is the Helm chart, a folder or an archive, from the package root.
+	Chart string `json:"chart,omitempty"`
+	// Manifests are files with Kubernetes objects, from the package root.
+	Manifests []string `json:"manifests,omitempty"`
 }
 
 // Storage is a tosca.nodes.nfv.Vdu.VirtualBlockStorage (or object/file storage) node.
@@ -115,6 +156,16 @@ type CP struct {
 	Order          int      `json:"order,omitempty"`
 	LayerProtocols []string `json:"layerProtocols,omitempty"`
 	VnicType       string   `json:"vnicType,omitempty"`
+}
+
+// VirtualCP is a tosca.nodes.nfv.VirtualCp (or derived) node, such as a Service of a cluster.
+type VirtualCP struct {
+	Name string `json:"name"`
+	// VDUs are those whose VNFCs it gives access to.
+	VDUs []string `json:"vdus,omitempty"`
+	// VL is the virtual link that it is connected to, "" for none.
+	VL             string   `json:"vl,omitempty"`
+	LayerProtocols []string `json:"layerProtocols,omitempty"`
 }
 
 // VL is a tosca.nodes.nfv.VnfVirtualLink (or derived) node.

@@ -17,6 +17,8 @@ func (c *Contents) describe(now time.Time) *Onboarded {
 		VnfdVersion: c.VNFD.Version, VnfmInfo: c.VNFD.VnfmInfo, CompatibleVersions: c.Info.CompatibleVersions,
 		VnfdFiles: c.VnfdFiles, Warnings: c.Warnings, Signature: c.Signature,
 	}
+	// Images of OS containers have no disk format, which VnfPackageSoftwareImageInfo requires. Their files are listed
+	// as artifacts.
 	for _, f := range c.VNFD.Flavours {
 		for _, v := range f.VDUs {
 			o.addImage(c.image(v.Name, v.Image, now))

@@ -139,6 +139,9 @@ func (p *parsed) images() []vnfd.SwImage {
 	for _, f := range p.vnfd.VNFD.Flavours {
 		for i := range f.VDUs {
 			add(f.VDUs[i].Image)
+			for _, container := range f.VDUs[i].Containers {
+				add(container.Image)
+			}
 		}
 		for i := range f.Storages {
 			add(f.Storages[i].Image)

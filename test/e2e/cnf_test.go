@@ -137,3 +137,28 @@ func TestContainersOverTheAPI(t *testing.T) {
 	require.Empty(t, w.named("Deployment", ""))
 	require.NoError(t, w.api.DeleteInstance(t.Context(), id))
 }
+
+// TestContainersOfSOL001Version4: a VNFD with Vdu.OsContainerDeployableUnit and Mciop needs no names of manifests in
+// requests.
+func TestContainersOfSOL001Version4(t *testing.T) {
+	t.Parallel()
+	w := startContainers(t)
+	id := w.create(w.onboard("../../vnf-packages/cnf-web"))
+	params := map[string]any{"flavourId": "simple", "vimConnectionInfo": map[string]any{"vim1": w.access}}
+	w.completed(w.instantiate(id, params))
+	require.Len(t, w.serverIDs(id), 2)
+	require.Len(t, w.named("Service", "web"), 1)
+	require.Len(t, w.named("ConfigMap", "web-page"), 1)
+	w.completed(w.task(id, sol.LcmOperationScale, map[string]any{"type": "SCALE_OUT", "aspectId": "web"}))
+	was := w.serverIDs(id)
+	require.Len(t, was, 3)
+	healed := w.instance(id).InstantiatedVnfInfo.VnfcInfo[0].ID
+	w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": []string{healed}}))
+	require.Len(t, w.serverIDs(id), 3)
+	require.NotEqual(t, was, w.serverIDs(id))
+	w.completed(w.terminate(id))
+	for _, kind := range []string{"Pod", "Deployment"} {
+		require.Empty(t, w.named(kind, ""), kind)
+	}
+	require.Empty(t, w.named("ConfigMap", "web-page"))
+}
