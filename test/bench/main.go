@@ -22,7 +22,7 @@ func main() {
 	b := bench{onboarded: map[string]string{}, clusters: map[int]built{}}
 	flag.StringVar(&b.only, "only", "",
 		"comma separated sections: auth, reads, versions, lists, packages, requests, operations, classes, notify, "+
-			"tour, slow, silent, crowd, nodes, cluster, fleet (default all)")
+			"tour, slow, silent, crowd, nodes, cluster, fleet, cnf (default all)")
 	flag.StringVar(&b.bin, "bin", "bin", "folder with the gybe and simcloud binaries")
 	flag.IntVar(&b.rows, "rows", listedOperations, "operations that the section lists inserts")
 	flag.IntVar(&b.parallel, "parallel", 100, "instantiations at once")
@@ -131,6 +131,7 @@ func (b *bench) run(ctx context.Context, dir string) (err error) {
 		{"nodes", b.nodes},
 		{"cluster", b.cluster},
 		{"fleet", b.fleet},
+		{"cnf", b.cnfs},
 		{"lists", b.lists},
 		{"packages", b.packages},
 	} {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -39,6 +40,7 @@ type Cluster struct {
 	faults   faults
 	cut      chan struct{} // closed to end the watches of now
 
+	requests    atomic.Int64
 	controllers sync.Mutex // one round of controllers at a time
 }
 
@@ -64,6 +66,9 @@ func NewCluster(o Options) (*Cluster, error) {
 	}
 	return c, nil
 }
+
+// Requests is the number of requests to all API servers of the cluster, without health checks.
+func (c *Cluster) Requests() int64 { return c.requests.Load() }
 
 // Close ends all watches and refuses further ones. Servers are closed by who started them.
 func (c *Cluster) Close() {

@@ -85,6 +85,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		h.health(w, check)
 		return
 	}
+	h.c.requests.Add(1)
 	if h.c.fail(w, req) {
 		return
 	}
