@@ -23,6 +23,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/client"
 	"github.com/gybe-nfv/gybe/pkg/config"
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
+	"github.com/gybe-nfv/gybe/pkg/helm/render"
 	"github.com/gybe-nfv/gybe/pkg/secret"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/pkg/store"
@@ -137,6 +138,7 @@ var archives = struct {
 }{path: map[string]string{}}
 
 func TestMain(m *testing.M) {
+	render.Serve() // the test is the process that executes templates of charts, too
 	dir, err := os.MkdirTemp("", "gybe-e2e")
 	if err != nil {
 		panic(err)
