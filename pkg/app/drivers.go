@@ -32,6 +32,7 @@ type drivers struct {
 	openstack *openstack.Driver
 	helm      *helm.Driver
 	cnf       *cnf.Driver
+	clusters  *kubernetes.Availability // of the API servers that helm and cnf ask
 	cluster   *k8scluster.Driver
 	machines  *remote.Pool
 }
@@ -47,12 +48,13 @@ func newDrivers(a *App) *drivers {
 	dial := policy.Dialer(0).DialContext // callers have timeouts of their own
 	d.openstack = openstack.New(cloudConfig(a, policy), a.log)
 	d.infras[openstack.VimType] = d.openstack
+	d.clusters = kubernetes.NewAvailability(a.reportVims)
 	d.helm = helm.New(helm.Config{
 		RequestTimeout: a.cfg.OpenStack.RequestTimeout, GracefulTimeout: a.cfg.OpenStack.GracefulTimeout,
-		Outbound: policy,
+		Outbound: policy, Availability: d.clusters,
 	}, a.log)
 	d.infras[helm.VimType] = d.helm
-	d.cnf = cnf.New(cnf.Config{Outbound: policy}, a.log)
+	d.cnf = cnf.New(cnf.Config{Outbound: policy, Availability: d.clusters}, a.log)
 	d.infras[cnf.VimType] = d.cnf
 	var keys remote.HostKeyStore = pinned{a.store}
 	if a.cfg.SSH.HostKeyPolicy == config.HostKeyInsecure {
@@ -138,6 +140,7 @@ func (d *drivers) close() {
 	d.openstack.Close()
 	d.helm.Close()
 	d.cnf.Close()
+	d.clusters.Close()
 	d.machines.Close()
 }
 

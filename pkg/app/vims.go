@@ -52,6 +52,11 @@ func (a *App) unavailableVims() []lcm.VimFault {
 			out = append(out, lcm.VimFault{Key: h.Key, Since: h.Since.UTC().Truncate(time.Second), Error: h.Error})
 		}
 	}
+	for _, s := range a.drivers.clusters.Servers() {
+		if !s.Available() {
+			out = append(out, lcm.VimFault{Key: s.Key, Since: s.Since.UTC().Truncate(time.Second), Error: s.Error})
+		}
+	}
 	return out
 }
 
@@ -60,6 +65,13 @@ func (a *App) countVims(context.Context) (map[string]float64, error) {
 	out := map[string]float64{"available": 0, "unavailable": 0}
 	for _, h := range a.drivers.openstack.Health() {
 		if h.Available() {
+			out["available"]++
+		} else {
+			out["unavailable"]++
+		}
+	}
+	for _, s := range a.drivers.clusters.Servers() {
+		if s.Available() {
 			out["available"]++
 		} else {
 			out["unavailable"]++

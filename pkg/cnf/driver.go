@@ -26,6 +26,8 @@ const maxClusters = 64
 type Config struct {
 	// Outbound says which addresses are allowed; nil allows all.
 	Outbound *outbound.Policy
+	// Availability notes which clusters answer; may be nil.
+	Availability *kubernetes.Availability
 	// Wrap is put around the transport to an API server; nil for none.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
@@ -78,6 +80,8 @@ func (d *Driver) connect(conn sol.VimConnectionInfo) (c *objects.Cluster, releas
 	s := d.clusters[key]
 	if s == nil {
 		cfg := access.Outbound(d.policy())
+		vim := lcm.VimKey(conn)
+		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return d.cfg.Availability.Wrap(vim, next) })
 		if d.cfg.Wrap != nil {
 			cfg.Wrap(d.cfg.Wrap)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/helm/chart"
+	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/outbound"
 )
@@ -26,6 +27,8 @@ type Config struct {
 	GracefulTimeout time.Duration
 	// Outbound says which addresses the clients of clusters and chart servers may connect to; nil allows all.
 	Outbound *outbound.Policy
+	// Availability notes which clusters answer; may be nil.
+	Availability *kubernetes.Availability
 	// WrapTransport puts a layer around every call of a cluster, for tests that count calls or let a node die at one;
 	// may be nil.
 	WrapTransport func(http.RoundTripper) http.RoundTripper

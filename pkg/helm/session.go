@@ -50,6 +50,7 @@ type session struct {
 
 // open connects to a cluster with the connection of an instance. The caller must close the session.
 func (d *Driver) open(ctx context.Context, vim sol.VimConnectionInfo, namespace string) (*session, error) {
+	key := lcm.VimKey(vim)
 	vim.VimType = kubernetes.VimType
 	access, err := kubernetes.FromVim(vim)
 	if err != nil {
@@ -68,7 +69,7 @@ func (d *Driver) open(ctx context.Context, vim sol.VimConnectionInfo, namespace 
 			ResponseHeaderTimeout: d.cfg.RequestTimeout, TLSHandshakeTimeout: d.cfg.RequestTimeout,
 		},
 	}
-	var rt http.RoundTripper = s.transport
+	rt := d.cfg.Availability.Wrap(key, s.transport)
 	if d.cfg.WrapTransport != nil {
 		rt = d.cfg.WrapTransport(rt)
 	}

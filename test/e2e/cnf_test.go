@@ -138,6 +138,33 @@ func TestContainersOverTheAPI(t *testing.T) {
 	require.NoError(t, w.api.DeleteInstance(t.Context(), id))
 }
 
+// TestUnavailableClusterIsShown: a cluster that does not answer counts as an unavailable VIM of the node.
+func TestUnavailableClusterIsShown(t *testing.T) {
+	t.Parallel()
+	w := startContainers(t)
+	id := w.create(w.onboard("../../vnf-packages/cnf-web"))
+	plan := func() {
+		_, _ = w.api.Plan(t.Context(), gybeapi.PlanRequest{ // it reports the parts that it could not check
+			VnfInstanceID: id, Operation: sol.LcmOperationInstantiate, Params: encode(t, map[string]any{
+				"flavourId": "simple", "vimConnectionInfo": map[string]any{"vim1": w.access},
+			}),
+		})
+	}
+	unavailable := func(n int) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			plan()
+			all, err := w.api.Nodes(t.Context())
+			require.NoError(t, err)
+			return all[0].UnavailableVims == n
+		}, patience, interval)
+	}
+	w.cluster.AddFault(kubeapi.Fault{}) // it breaks connections, except those of health checks
+	unavailable(1)
+	w.cluster.ClearFaults()
+	unavailable(0)
+}
+
 // TestContainersOfSOL001Version4: a VNFD with Vdu.OsContainerDeployableUnit and Mciop needs no names of manifests in
 // requests.
 func TestContainersOfSOL001Version4(t *testing.T) {
