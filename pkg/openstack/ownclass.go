@@ -3,6 +3,7 @@ package openstack
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -92,7 +93,7 @@ func (d *Driver) badClass(r lcm.Request, s *part, g desired) []lcm.InvalidParam 
 	case classMethods[r.Type] == "":
 		return class("%s is %s of the package, and there is no method that a class has for %s", g.own, kind, r.Type)
 	}
-	if why := lacksV1(r); why != "" {
+	if why := lacksV1(r, g); why != "" {
 		return class("%s is a class of API version 1, %s", g.own, why)
 	}
 	if info, err := fs.Stat(r.Package, g.own.File); err != nil || !info.Mode().IsRegular() {
@@ -115,7 +116,7 @@ func explained(err error) string {
 }
 
 // lacksV1 says why the VNF's class of API version 1 cannot be used for an operation; "" if it can, or is another class.
-func lacksV1(r lcm.Request) string {
+func lacksV1(r lcm.Request, g desired) string {
 	s := r.Instance.Assembled
 	if s == nil || !s.OneMethod {
 		return ""
@@ -127,9 +128,24 @@ func lacksV1(r lcm.Request) string {
 		if slices.Contains(s.Methods, "scale") {
 			return ""
 		}
-		return "and has no method scale; scaling policies are not signalled for stacks that a class has made"
+		if _, err := userdata.Resized(s, g.changed()); err != nil {
+			return "and has no method scale: " + err.Error()
+		}
+		return ""
 	}
 	return "which has no method for " + string(r.Type)
+}
+
+// changed are the numbers of VNFCs by VDU that are not as before.
+func (g desired) changed() map[string]int {
+	out := maps.Clone(g.counts)
+	maps.DeleteFunc(out, func(vdu string, n int) bool { return g.existing[vdu] == n })
+	return out
+}
+
+// scalesGroups says that an operation scales the groups of a stack, because its class has no method for it.
+func scalesGroups(t sol.LcmOperationType, s *lcm.AssembledStack) bool {
+	return t == sol.LcmOperationScale && s != nil && s.OneMethod && !slices.Contains(s.Methods, "scale")
 }
 
 // replacedByClass are the VNFCs that a change of the package or the flavour may replace: it is not known before the

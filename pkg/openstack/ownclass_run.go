@@ -32,7 +32,10 @@ func (t *tick) assemble(ctx context.Context) error {
 		if assembledBy(t.w) != nil {
 			return nil
 		}
-		made, err := t.runClass(ctx, s, g)
+		made, err := t.resized(&t.part, g)
+		if err == nil && made == nil {
+			made, err = t.runClass(ctx, s, g)
+		}
 		if err != nil {
 			return err
 		}
@@ -74,6 +77,9 @@ func (t *tick) runClass(ctx context.Context, s *lcm.Step, g desired) (*lcm.Assem
 
 // runClassNow runs the class for a plan or for the comparison with a grant: nothing is stored.
 func (d *Driver) runClassNow(ctx context.Context, s *part, g desired) (*lcm.AssembledStack, error) {
+	if made, err := d.resized(s, g); made != nil || err != nil {
+		return made, err
+	}
 	key := "plan/" + uuid.NewString()
 	if err := d.startClass(ctx, s, g, key, classPlanTime); err != nil {
 		return nil, err
@@ -88,6 +94,19 @@ func (d *Driver) runClassNow(ctx context.Context, s *part, g desired) (*lcm.Asse
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// resized is the stack with other sizes of its groups, if the operation scales these; nil if it calls the class.
+func (d *Driver) resized(s *part, g desired) (*lcm.AssembledStack, error) {
+	former, err := d.formerStack(s)
+	if err != nil || !scalesGroups(s.w.Op.Type, former) {
+		return nil, err
+	}
+	made, err := userdata.Resized(former, g.changed())
+	if err != nil {
+		return nil, g.packageFault(err)
+	}
+	return made, nil
 }
 
 func (d *Driver) startClass(ctx context.Context, s *part, g desired, key string, limit time.Duration) error {

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -383,8 +385,8 @@ func TestClassOfVersion1(t *testing.T) {
 	w.completed()
 }
 
-// TestClassOfVersion1WithoutMethods: a class that has instantiate only can be healed, as its stack is, and moved to
-// other networks. All else is refused before the operation.
+// TestClassOfVersion1WithoutMethods: a class that has instantiate only can be scaled by the sizes of its groups, healed,
+// as its stack is, and moved to other networks. All else is refused before the operation.
 func TestClassOfVersion1WithoutMethods(t *testing.T) {
 	t.Parallel()
 	class, _, _ := strings.Cut(classV1, "    def scale(")
@@ -395,10 +397,25 @@ func TestClassOfVersion1WithoutMethods(t *testing.T) {
 	require.NotEqual(t, servers, w.ids("OS::Nova::Server"))
 	require.Equal(t, parameters, w.store.instance.Assembled.Parameters)
 
+	for _, n := range []int{3, 2} {
+		before := slices.Collect(maps.Values(w.ids("OS::Nova::Server")))
+		w.scaleV1(map[bool]sol.ScaleType{true: sol.ScaleTypeOut, false: sol.ScaleTypeIn}[n > len(before)], n)
+		after := slices.Collect(maps.Values(w.ids("OS::Nova::Server")))
+		require.Len(t, after, n)
+		if n > len(before) {
+			require.Subset(t, after, before)
+		} else {
+			require.Subset(t, before, after)
+		}
+	}
+	require.Equal(t, parameters, w.store.instance.Assembled.Parameters)
+	w.heal(nil, w.store.instance.Instantiated.VnfcInfo[1].ID)
+	w.completed()
+	require.Len(t, w.ids("OS::Nova::Server"), 2, "the size stays")
+
 	d, _ := w.node()
 	defer d.Close()
 	for typ, want := range map[sol.LcmOperationType]string{
-		sol.LcmOperationScale:         "V1 is a class of API version 1, and has no method scale",
 		sol.LcmOperationChangeVnfpkg:  "V1 is a class of API version 1, which has no method for CHANGE_VNFPKG",
 		sol.LcmOperationScaleToLevel:  "there is no method that a class has for SCALE_TO_LEVEL",
 		sol.LcmOperationChangeFlavour: "there is no method that a class has for CHANGE_FLAVOUR",

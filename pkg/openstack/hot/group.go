@@ -52,6 +52,12 @@ func (g *Group) Resize(count int) {
 	if arg := function(size, "get_param"); arg != nil && len(arg.Content) > 1 && arg.Content[0].Value == "nfv" {
 		return
 	}
+	g.SetSize(count)
+}
+
+// SetSize sets the number of members, also where the template takes it from a parameter.
+func (g *Group) SetSize(count int) {
+	size := field(g.props, g.sizeName)
 	if number(size) == count {
 		return
 	}

@@ -253,6 +253,12 @@ func (s *source) parse() (*Bundle, error) {
 	return b, nil
 }
 
+// NewBundle parses templates: the top template, and nested ones by their names. Path is the name of the top template in
+// errors, which are *Error.
+func NewBundle(path string, top string, nested map[string]string) (*Bundle, error) {
+	return (&source{path: path, top: []byte(top), files: nested}).parse()
+}
+
 // complete checks that the nested templates that t names are there.
 func (s *source) complete(file string, t *Template) error {
 	for _, ref := range t.nestedTypes() {

@@ -151,12 +151,20 @@ func resize(t *hot.Template, in Input) error {
 			continue
 		}
 		n := in.Counts[v.Name]
-		if limit := max(g.Min, min(n, g.Max)); limit != n && limit >= 0 {
-			return &hot.Error{File: in.HOT.Path, Problem: fmt.Sprintf(
-				"the group %s cannot have %d members of the VDU %s; its limit is %d", g.Name, n, v.Name, limit,
-			)}
+		if err := withinLimits(g, in.HOT.Path, v.Name, n); err != nil {
+			return err
 		}
 		g.Resize(n)
+	}
+	return nil
+}
+
+// withinLimits checks that a group can have n members.
+func withinLimits(g *hot.Group, file, vdu string, n int) error {
+	if limit := max(g.Min, min(n, g.Max)); limit != n && limit >= 0 {
+		return &hot.Error{File: file, Problem: fmt.Sprintf(
+			"the group %s cannot have %d members of the VDU %s; its limit is %d", g.Name, n, vdu, limit,
+		)}
 	}
 	return nil
 }
