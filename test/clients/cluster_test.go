@@ -32,7 +32,11 @@ type cluster struct {
 	// names are the options of create, and later those of the operations after the instantiation.
 	names, later string
 	masters      int
-	expected     clusterRows
+	// others are the VNFCs that are no nodes, by VDU.
+	others   map[string]int
+	expected clusterRows
+	// change changes the parameters of the instantiation; it may be nil.
+	change func(obj)
 }
 
 // TestClusterOfVersion1 and TestClusterOfVersion2 are the sessions with Kubernetes clusters of the guides, from the
@@ -72,7 +76,12 @@ func eachFlavour(t *testing.T, c cluster) {
 func lifeOfACluster(t *testing.T, c cluster) {
 	t.Helper()
 	cloud, _ := machines.StartTest(t, simcloud.Options{}, machine.Options{SSHPort: sshPort})
-	w := startWith(t, cloud, func(cfg *config.Config) { cfg.SSH.Port = sshPort })
+	lifeOn(t, startWith(t, cloud, func(cfg *config.Config) { cfg.SSH.Port = sshPort }), c)
+}
+
+// lifeOn is the session at a node. It returns the id of the instance.
+func lifeOn(t *testing.T, w *world, c cluster) string {
+	t.Helper()
 	vnfd := w.clusterPackage(c)
 	vim := ""
 	if c.version == "v1" { // the guide of version 1 uses a registered VIM
@@ -126,6 +135,7 @@ func lifeOfACluster(t *testing.T, c cluster) {
 	for server := range w.cluster(c, id, 2, 0) {
 		require.NotContains(t, before, server)
 	}
+	return id
 }
 
 // clusterPackage creates and uploads the package, checks its rows, and returns the id of its VNFD.
@@ -170,9 +180,13 @@ func (w *world) clusterParams(c cluster, vim string) {
 	p["vimConnectionInfo"] = []any{obj{"id": "vim1", "vimId": vim, "vimType": "openstack"}}
 	for _, link := range each(p, "extVirtualLinks") {
 		for _, cp := range each(link, "extCps") {
-			configs, _ := cp["cpConfig"].(obj)
-			cp["cpConfig"] = slices.Collect(maps.Values(configs))
+			if configs, ok := cp["cpConfig"].(obj); ok {
+				cp["cpConfig"] = slices.Collect(maps.Values(configs))
+			}
 		}
+	}
+	if c.change != nil {
+		c.change(p)
 	}
 	w.write(c.params, p)
 }
@@ -201,6 +215,7 @@ func (w *world) cluster(c cluster, id string, workers int, level float64) map[st
 		servers[text(w.t, resource, "resourceId")] = v
 	}
 	want := map[string]int{"masterNode": c.masters, "workerNode": workers}
+	maps.Copy(want, c.others)
 	require.Equal(w.t, want, vdus)
 	states := map[string]int{}
 	for _, v := range each(info, "vnfcInfo") {
