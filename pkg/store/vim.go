@@ -77,7 +77,7 @@ func (s *Store) RegisteredVims(
 	out := make(map[string]sol.VimConnectionInfo, len(found))
 	for _, v := range found {
 		v.Connection.VimID = v.ID // one that a client stored may lack it
-		out[v.ID] = v.Connection
+		out[v.ID] = v.Used(instanceID)
 	}
 	return out, nil
 }

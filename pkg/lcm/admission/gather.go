@@ -33,7 +33,7 @@ func (s *Service) gather(ctx context.Context, i *lcm.Instance, t lcm.Task) (lcm.
 		}
 	}
 	if len(t.Connections) > 0 || t.Kind.Instantiates() {
-		a.Connections, err = s.connections(ctx, t.Connections)
+		a.Connections, err = s.connections(ctx, i.ID, t.Connections)
 	}
 	return a, err
 }
@@ -70,13 +70,13 @@ func (s *Service) newRevision(ctx context.Context, t lcm.Task) (*lcm.Revision, s
 	return &o, pkgID, err
 }
 
-// connections completes the request's VIM connections from the registry: an entry that only names a
+// connections completes the VIM connections of a request for an instance from the registry: an entry that only names a
 // registered vimId, and the default VIM when none is given.
 func (s *Service) connections(
-	ctx context.Context, given map[string]sol.VimConnectionInfo,
+	ctx context.Context, instance string, given map[string]sol.VimConnectionInfo,
 ) (map[string]sol.VimConnectionInfo, error) {
 	if len(given) == 0 {
-		return s.defaultConnection(ctx)
+		return s.defaultConnection(ctx, instance)
 	}
 	out := maps.Clone(given)
 	for k, c := range given {
@@ -87,20 +87,22 @@ func (s *Service) connections(
 		if err != nil {
 			return nil, lcm.PointAt(err, "/vimConnectionInfo/"+lcm.Escape(k)+"/vimId")
 		}
-		out[k] = v.Connection
+		out[k] = v.Used(instance)
 	}
 	return out, nil
 }
 
 // defaultConnection is the connection to the default VIM; nil when there is none.
-func (s *Service) defaultConnection(ctx context.Context) (map[string]sol.VimConnectionInfo, error) {
+func (s *Service) defaultConnection(
+	ctx context.Context, instance string,
+) (map[string]sol.VimConnectionInfo, error) {
 	vims, err := s.Store.Vims(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, v := range vims {
 		if v.Default {
-			return map[string]sol.VimConnectionInfo{"default": v.Connection}, nil
+			return map[string]sol.VimConnectionInfo{"default": v.Used(instance)}, nil
 		}
 	}
 	return nil, nil

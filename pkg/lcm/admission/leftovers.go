@@ -83,7 +83,7 @@ func (s *Service) leftoverTarget(ctx context.Context, i *lcm.Instance) (lcm.Infr
 			return infra, &seen, err
 		}
 	}
-	conns, err := s.connections(ctx, nil)
+	conns, err := s.connections(ctx, i.ID, nil)
 	if err != nil {
 		return nil, nil, err
 	}

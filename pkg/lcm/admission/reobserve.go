@@ -65,7 +65,7 @@ func (s *Service) inventoryAfter(ctx context.Context, i *lcm.Instance, t lcm.Tas
 
 	instance := *i
 	if len(t.Connections) > 0 {
-		given, err := s.connections(ctx, t.Connections)
+		given, err := s.connections(ctx, i.ID, t.Connections)
 		if err != nil {
 			return nil, err
 		}

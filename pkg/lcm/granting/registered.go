@@ -104,9 +104,8 @@ func (a *application) refer(
 		return "", c, err.WithHint("register the VIM in the project of the VNF (gybe vim register) and give the NFVO " +
 			"its id, or let the NFVO send interfaceInfo and accessInfo; then send the request again")
 	}
-	if owner := used.Extra[lcm.ExtraOwner]; owner != nil {
-		return "", c, invalid(at, "is %.80q, the cluster of the VNF instance %v: the VNFM creates no VNFs in it",
-			c.VimID, owner)
+	if used.Extra[lcm.ExtraOwner] != nil {
+		return "", c, invalid(at, "is %.80q, the cluster that this VNF instance has made: it cannot be in it", c.VimID)
 	}
 	return "", used, nil
 }

@@ -192,7 +192,7 @@ func TestApplyResolvesVimIDs(t *testing.T) {
 func TestApplyRejectsVimIDs(t *testing.T) {
 	t.Parallel()
 	owned := registeredVim("r2")
-	owned.Extra = sol.KeyValuePairs{lcm.ExtraOwner: "i9"}
+	owned.Extra = sol.KeyValuePairs{lcm.ExtraOwner: "i1"}
 	own := ofVim("mine", "p1")
 	own.Extra = sol.KeyValuePairs{lcm.ExtraOwner: "i1"}
 	several := map[string]sol.VimConnectionInfo{"vim1": ofVim("r1", "p1"), "vim2": ofVim("r1", "p2")}
@@ -212,8 +212,8 @@ func TestApplyRejectsVimIDs(t *testing.T) {
 			want: `/vimConnectionInfo/a~1b/vimId is "mine": neither`, hint: "gybe vim register",
 		},
 		{
-			name: "the cluster of another VNF", c: sol.VimConnectionInfo{VimID: "r2"},
-			want: `/vimConnectionInfo/a~1b/vimId is "r2", the cluster of the VNF instance i9`, hint: "correct it",
+			name: "its cluster in the registry", c: sol.VimConnectionInfo{VimID: "r2"},
+			want: `/vimConnectionInfo/a~1b/vimId is "r2", the cluster that this VNF instance has made`, hint: "correct it",
 		},
 		{
 			name: "several connections", c: sol.VimConnectionInfo{VimID: "r1"}, has: several,
