@@ -10,7 +10,9 @@ import (
 
 var clusterKubespray = sample{dir: "kubernetes-cluster-kubespray", prefix: "sample_kubernetes_"}
 
-func TestKubernetesClusterKubesprayMetaListsEveryFile(t *testing.T) { clusterKubespray.metaListsEveryFile(t) }
+func TestKubernetesClusterKubesprayMetaListsEveryFile(t *testing.T) {
+	clusterKubespray.metaListsEveryFile(t)
+}
 
 // The package passes the checks of an upload, and names the hooks that the driver has something to do at.
 func TestKubernetesClusterKubesprayIsAGoodPackage(t *testing.T) {
