@@ -19,12 +19,12 @@ const (
 type Server struct{ Name, IP string }
 
 // Balance puts servers in place of those in HAProxy's configuration: masters, at port 6443, behind the API's frontend,
-// and workers, at the port that was asked for, behind the frontends of NodePorts. Everything else stays. The error says
-// which section is missing.
+// and workers, at the port that was asked for, behind the frontends of NodePorts. Workers are not checked: HAProxy
+// refuses a check without a port. Everything else stays. The error says which section is missing.
 func Balance(config []byte, masters, workers []Server) ([]byte, error) {
 	out := strings.TrimRight(string(config), "\n") + "\n"
 	var err error
-	if out, err = backend(out, serverBackend, ":6443", masters); err != nil {
+	if out, err = backend(out, serverBackend, ":6443 check", masters); err != nil {
 		return nil, err
 	}
 	if out, err = backend(out, nodePortBackend, "", workers); err != nil {
@@ -33,8 +33,8 @@ func Balance(config []byte, masters, workers []Server) ([]byte, error) {
 	return []byte(out), nil
 }
 
-// backend replaces the servers of one backend.
-func backend(config, name, port string, servers []Server) (string, error) {
+// backend replaces the servers of one backend. settings follow the address of each.
+func backend(config, name, settings string, servers []Server) (string, error) {
 	lines := strings.Split(strings.TrimSuffix(config, "\n"), "\n")
 	first := slices.IndexFunc(lines, func(l string) bool { return slices.Equal(section(l), []string{"backend", name}) })
 	if first < 0 {
@@ -54,7 +54,7 @@ func backend(config, name, port string, servers []Server) (string, error) {
 	}
 	var own []string
 	for _, s := range servers {
-		own = append(own, fmt.Sprintf("    server  %s %s%s check", s.Name, s.IP, port))
+		own = append(own, fmt.Sprintf("    server  %s %s%s", s.Name, s.IP, settings))
 	}
 	body := slices.Insert(kept, at, own...)
 	return strings.Join(slices.Concat(lines[:first+1], body, lines[end:]), "\n") + "\n", nil

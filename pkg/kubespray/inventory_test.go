@@ -140,7 +140,7 @@ backend kubernetes-apiserver
 
 backend kubernetes-nodeport
     mode tcp
-    server  worker21 10.10.0.21 check
+    server  worker21 10.10.0.21
 
 frontend default_web
     bind *:30080
@@ -156,7 +156,7 @@ func TestBalanceKeepsTheRest(t *testing.T) {
 	require.Contains(t, string(got),
 		"    mode tcp\n    server  master12 10.10.0.12:6443 check\n\nbackend kubernetes-nodeport")
 	require.Contains(t, string(got),
-		"    server  worker22 10.10.0.22 check\n\nfrontend default_web\n    bind *:30080\n")
+		"    server  worker22 10.10.0.22\n\nfrontend default_web\n    bind *:30080\n")
 	require.NotContains(t, string(got), "master11")
 	again, err := kubespray.Balance(got, masters, workers)
 	require.NoError(t, err)

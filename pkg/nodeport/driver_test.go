@@ -86,7 +86,7 @@ func TestServersAreTheNodesOfTheCluster(t *testing.T) {
 func TestTheBackendOfAnotherClusterIsNotUsed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.write("", "backend kubernetes-nodeport\n    mode tcp\n    server worker21 192.0.2.21 check\n")
+	w.write("", "backend kubernetes-nodeport\n    mode tcp\n    server worker21 192.0.2.21\n")
 	i := w.instance()
 	w.expose(i, "default", "web", 30422)
 	w.serve(21, 30422)

@@ -115,8 +115,8 @@ backend kubernetes-apiserver
 backend kubernetes-nodeport
     mode        tcp
     balance     roundrobin
-    server  worker21 %s check
-    server  worker22 %s check
+    server  worker21 %s
+    server  worker22 %s
 `, w.block.Addr(10, 11), w.block.Addr(10, 21), w.block.Addr(10, 22))
 }
 

@@ -385,8 +385,8 @@ func TestClassOfVersion1(t *testing.T) {
 	w.completed()
 }
 
-// TestClassOfVersion1WithoutMethods: a class that has instantiate only can be scaled by the sizes of its groups, healed,
-// as its stack is, and moved to other networks. All else is refused before the operation.
+// TestClassOfVersion1WithoutMethods: a class that has instantiate only can be scaled by the sizes of its groups,
+// healed, and moved to other networks. All else is refused before the operation.
 func TestClassOfVersion1WithoutMethods(t *testing.T) {
 	t.Parallel()
 	class, _, _ := strings.Cut(classV1, "    def scale(")

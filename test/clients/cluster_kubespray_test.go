@@ -2,6 +2,7 @@ package clients_test
 
 import (
 	"encoding/json"
+	"io/fs"
 	"maps"
 	"net"
 	"os"
@@ -43,6 +44,9 @@ func rowsOfKubespray() clusterRows {
 	return c
 }
 
+// balancerParams is the path of the parameters of the load balancer in the instance of a CNF.
+const balancerParams = info + ".additionalParams.lcm-kubernetes-external-lb"
+
 // rowsOfAPod are the names of the instance of a CNF. Its parameters are the last ones.
 var rowsOfAPod = clusterRows{
 	instance: tableNames{
@@ -51,14 +55,16 @@ var rowsOfAPod = clusterRows{
 		info:                         "flavourId,vnfState,scaleStatus,extCpInfo?,vnfcResourceInfo,additionalParams",
 		info + ".scaleStatus[]":      "aspectId,scaleLevel",
 		info + ".vnfcResourceInfo[]": "id,vduId,computeResource,storageResourceIds?",
-		info + ".vnfcResourceInfo[].computeResource":                          "vimConnectionId?,resourceId,vimLevelResourceType",
-		info + ".additionalParams":                                            "lcm-kubernetes-def-files,lcm-kubernetes-external-lb",
-		info + ".additionalParams.lcm-kubernetes-external-lb":                 "scriptPath,externalLbParam",
-		info + ".additionalParams.lcm-kubernetes-external-lb.externalLbParam": "sshIp,sshPassword,sshUsername",
-		"VIM Connection Info[]":                                               "id,vimId,vimType,interfaceInfo?,accessInfo?",
+		info + ".vnfcResourceInfo[].computeResource": "" +
+			"vimConnectionId?,resourceId,vimLevelResourceType",
+		info + ".additionalParams": "" +
+			"lcm-kubernetes-def-files,lcm-kubernetes-external-lb",
+		balancerParams:                      "scriptPath,externalLbParam",
+		balancerParams + ".externalLbParam": "sshIp,sshPassword,sshUsername",
+		"VIM Connection Info[]":             "id,vimId,vimType,interfaceInfo?,accessInfo?",
 	},
 	differs: map[string]string{
-		info + ".additionalParams.lcm-kubernetes-external-lb.externalLbParam.sshPassword": "passwords are not shown",
+		balancerParams + ".externalLbParam.sshPassword": "passwords are not shown",
 	},
 }
 
@@ -66,6 +72,16 @@ var rowsOfAPod = clusterRows{
 // heals, and a CNF whose NodePorts are on the load balancer of the cluster.
 func TestClusterOfKubespray(t *testing.T) {
 	t.Parallel()
+	for flavour, masters := range map[string]int{"simple": 1, "complex": 3} { // the guide has one master
+		t.Run(flavour, func(t *testing.T) {
+			t.Parallel()
+			sessionWithKubespray(t, flavour, masters)
+		})
+	}
+}
+
+func sessionWithKubespray(t *testing.T, flavour string, masters int) {
+	t.Helper()
 	python := sandbox.Python(t, true) // the package has a user-data class of its own
 	scripts := os.DirFS("../../vnf-packages/kubernetes-cluster/Scripts")
 	cloud, fleet := machines.StartTest(t, simcloud.Options{}, machine.Options{
@@ -75,8 +91,8 @@ func TestClusterOfKubespray(t *testing.T) {
 	host := machines.BootAnsible(t, fleet).String()
 	id := lifeOn(t, w, cluster{
 		form: version1, source: "kubernetes-cluster-kubespray", archive: "kubespray_vnf_package.zip",
-		params: "simple_kubernetes_param_file.json", flavour: "simple", aspect: "worker_instance", masters: 1,
-		others: map[string]int{"externalLB": 1}, expected: rowsOfKubespray(),
+		params: flavour + "_kubernetes_param_file.json", flavour: flavour, aspect: "worker_instance",
+		masters: masters, keepsMasters: true, others: map[string]int{"externalLB": 1}, expected: rowsOfKubespray(),
 		change: func(p obj) {
 			additional, _ := p["additionalParams"].(obj)
 			install, _ := additional["k8s_cluster_installation_param"].(obj)
@@ -99,12 +115,24 @@ func TestClusterOfKubespray(t *testing.T) {
 	address, port, err := net.SplitHostPort(text(t, face, "endpoint")[len("https://"):])
 	require.NoError(t, err)
 	require.Equal(t, "8383", port)
-	w.nodePorts(id, text(t, vim, "vimId"), address)
+	cnf := w.nodePorts(id, text(t, vim, "vimId"), address)
+
+	inventory := machines.KubesprayRoot + "/inventory/mycluster"
+	_, err = fleet.Machine("ansible").FS().Stat(inventory)
+	require.NoError(t, err)
+	for _, instance := range []string{cnf, id} {
+		require.Equal(t, "Terminate request for VNF Instance '"+instance+"' has been accepted.",
+			w.run("vnflcm terminate "+instance))
+		w.completed(instance)
+	}
+	_, err = fleet.Machine("ansible").FS().Stat(inventory)
+	require.ErrorIs(t, err, fs.ErrNotExist, "the inventory with its passwords is removed")
+	w.refused("vim show kubernetes_vim", "kubernetes_vim")
 }
 
 // nodePorts is the guide's session with a CNF: its NodePorts are open at the load balancer, also after a heal, which
-// changes the one that Kubernetes chooses.
-func (w *world) nodePorts(cluster, vim, balancer string) {
+// changes the one that Kubernetes chooses. It returns the id of the CNF.
+func (w *world) nodePorts(cluster, vim, balancer string) (id string) {
 	w.t.Helper()
 	const source = "../../vnf-packages/cnf-nodeport"
 	require.NoError(w.t, stack.BuildPackage(w.t.Context(), source, filepath.Join(w.dir, "cnf.zip")))
@@ -113,7 +141,6 @@ func (w *world) nodePorts(cluster, vim, balancer string) {
 	w.write("simple_cnf_param_file.json", w.cnfParams(source, vim, balancer))
 
 	require.Equal(w.t, version1.created, columns(w.run("vnflcm create "+vnfd)))
-	id := ""
 	for _, row := range w.list("vnflcm list") {
 		if row["VNFD ID"] == vnfd {
 			id = text(w.t, row, "ID")
@@ -144,6 +171,7 @@ func (w *world) nodePorts(cluster, vim, balancer string) {
 		_, err := net.DialTimeout("tcp", net.JoinHostPort(balancer, strconv.Itoa(before)), time.Minute)
 		require.Error(w.t, err, "the port of before is closed")
 	}
+	return id
 }
 
 // cnfParams are the parameters of the guide, with the VIM and the load balancer of the test.

@@ -100,6 +100,7 @@ const patience = 5 * time.Minute
 // reaches waits until the newest operation of a VNF instance has a state, and returns its id.
 func (w *world) reaches(instance string, state sol.LcmOperationStateType) (op string) {
 	w.t.Helper()
+	failed := false
 	require.Eventually(w.t, func() bool {
 		all, err := w.api.Operations(w.t.Context(), "(eq,vnfInstanceId,"+instance+")", false)
 		if err != nil || len(all) == 0 {
@@ -112,8 +113,17 @@ func (w *world) reaches(instance string, state sol.LcmOperationStateType) (op st
 			}
 		}
 		op = newest.ID
+		if state == sol.LcmOperationStateCompleted && newest.OperationState == sol.LcmOperationStateFailedTemp {
+			failed = true
+			return true
+		}
 		return newest.OperationState == state
 	}, patience, 50*time.Millisecond, state)
+	if failed {
+		o, err := w.api.Operation(w.t.Context(), op)
+		require.NoError(w.t, err)
+		require.Failf(w.t, "the operation has failed", "%+v", o.Error)
+	}
 	return op
 }
 

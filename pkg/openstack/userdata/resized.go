@@ -22,7 +22,7 @@ func Resized(s *lcm.AssembledStack, counts map[string]int) (*lcm.AssembledStack,
 		g := b.Group(b.Template, vdu)
 		if g == nil {
 			return nil, &hot.Error{File: name, Problem: fmt.Sprintf(
-				"the VDU %s is not in a group (OS::Heat::AutoScalingGroup), so that the class needs a method scale", vdu,
+				"the VDU %s is not in an OS::Heat::AutoScalingGroup, so the class needs a method scale", vdu,
 			)}
 		}
 		if err := withinLimits(g, name, vdu, counts[vdu]); err != nil {

@@ -24,11 +24,11 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$masters" ] || fail "-m is missing"
 
-# servers prints the lines of a backend: a role, addresses with commas between them, and a port.
+# servers prints the lines of a backend: a role, addresses with commas between them, and what follows each address.
 servers() {
   local ip
   for ip in ${2//,/ }; do
-    echo "    server  $1${ip##*.} $ip$3 check"
+    echo "    server  $1${ip##*.} $ip$3"
   done
 }
 
@@ -46,6 +46,8 @@ defaults
     timeout connect 10s
     timeout client 10m
     timeout server 10m
+    retries 3
+    option redispatch
 
 frontend kubernetes-apiserver
     mode tcp
@@ -56,7 +58,7 @@ backend kubernetes-apiserver
     mode tcp
     balance roundrobin
     option tcp-check"
-  servers master "$masters" :6443
+  servers master "$masters" ":6443 check"
   echo "
 backend kubernetes-nodeport
     mode tcp

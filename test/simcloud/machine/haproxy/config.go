@@ -203,7 +203,10 @@ func (p *proxy) line(f []string, def *server, alert func(string, ...any)) {
 			return
 		}
 		s.options(f[3:], alert)
-		s.check = s.check && !isAddress(s.addr) // haproxy warns that such a check has no port, and disables it
+		if s.check && isAddress(s.addr) { // an error since HAProxy 2.2; before, the check was disabled
+			alert("'server %s' : has neither service port nor check port.", s.name)
+			return
+		}
 		p.servers = append(p.servers, &s)
 	}
 }

@@ -55,7 +55,7 @@ func TestConfigurationIsChecked(t *testing.T) {
 		"server twice":   {good + "  server m1 127.0.0.9:6443\n", "another server named 'm1' was already defined"},
 		"server address": {good + "  server m3 127.0.0.9:\n", "invalid address: '127.0.0.9'"},
 		"server name":    {good + "  server m3 m3.example\n", "invalid address: '' in 'm3.example'"},
-		"no port":        {good + "  server m3 127.0.0.9 check\n", ""},
+		"no port":        {good + "  server m3 127.0.0.9 check\n", "has neither service port nor check port."},
 		"server option":  {good + "  server m3 127.0.0.9:1 chekc\n", "unknown keyword 'chekc'"},
 		"bind":           {strings.Replace(good, "*:16443", "16443", 1), "invalid address: '16443'"},
 		"mode":           {strings.Replace(good, "mode tcp", "mode udp", 1), "unknown proxy mode 'udp'."},
