@@ -255,7 +255,7 @@ func (s *source) parse() (*Bundle, error) {
 
 // NewBundle parses templates: the top template, and nested ones by their names. Path is the name of the top template in
 // errors, which are *Error.
-func NewBundle(path string, top string, nested map[string]string) (*Bundle, error) {
+func NewBundle(path, top string, nested map[string]string) (*Bundle, error) {
 	return (&source{path: path, top: []byte(top), files: nested}).parse()
 }
 
