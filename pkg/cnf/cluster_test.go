@@ -287,8 +287,5 @@ func (c *cluster) Slow(d time.Duration) {
 
 // TestDriverFulfilsTheContract runs the contract of infra drivers.
 func TestDriverFulfilsTheContract(t *testing.T) {
-	infratest.Contract(t, infratest.Harness{
-		VNFD: model(), Files: files(), Request: request(), Aspect: "web", NoSnapshots: true, Own: own,
-		New: func(t *testing.T) infratest.VIM { t.Helper(); return newCluster(t) },
-	})
+	infratest.Contract(t, harness(deployment))
 }

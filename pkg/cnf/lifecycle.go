@@ -2,6 +2,7 @@ package cnf
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -310,8 +311,11 @@ func (d *Driver) Halt(ctx context.Context, w *lcm.Execution, mode sol.CancelMode
 	}
 	return d.with(ctx, w, func(ctx context.Context, t *tick) error {
 		want, err := t.desired()
+		if e, ok := errors.AsType[*lcm.Error](err); ok && e.Code == lcm.CodeUnprocessable {
+			return nil // manifests that are invalid were never applied
+		}
 		if err != nil {
-			return nil //nolint:nilerr // nothing can have been applied
+			return err
 		}
 		for n := range want.workloads {
 			if err := t.halt(ctx, &want.workloads[n], mode); err != nil {

@@ -191,6 +191,7 @@ func (c *Client) requestError(what string, err error) error {
 			"server", "the token is not sent there; check the address of the cluster"
 	case !answered:
 		e.Code, e.Class = lcm.CodeUnavailable, lcm.Transient
+		e.Hint = "check that the API server runs and that Gybe reaches its address"
 	case apierrors.IsNotFound(err):
 		e.Code = lcm.CodeNotFound
 	case apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err):

@@ -202,8 +202,9 @@ func (v Vim) Used(instance string) sol.VimConnectionInfo {
 	return c
 }
 
-// UnsupportedVim is the answer to a vimType without a driver. It names the one of OpenStack, which requests for other
-// interfaces call "openstack".
+// UnsupportedVim is the answer to a vimType without a driver. It names those that have one: requests for other
+// interfaces call them "openstack" and "kubernetes".
 func UnsupportedVim(vimType string) string {
-	return fmt.Sprintf("vimType %q is not supported; that of OpenStack is ETSINFV.OPENSTACK_KEYSTONE.V_3", vimType)
+	return fmt.Sprintf("vimType %q is not supported; that of OpenStack is ETSINFV.OPENSTACK_KEYSTONE.V_3, that of "+
+		"Kubernetes ETSINFV.KUBERNETES.V_1, that of Helm ETSINFV.HELM.V_3", vimType)
 }

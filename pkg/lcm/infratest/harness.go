@@ -24,6 +24,8 @@ type Harness struct {
 	SecondVDU string
 	// NoSnapshots is for a driver that refuses to take snapshots.
 	NoSnapshots bool
+	// KeepsIDs is for a VIM in which a recreated machine has the id of the one before, such as a pod of a StatefulSet.
+	KeepsIDs bool
 	// Own makes Request the one of an instance in a VIM where instances cannot have the same request, such as one in
 	// which the request gives names; nil for all others.
 	Own func(vim VIM, r sol.InstantiateVnfRequest, instanceID string) sol.InstantiateVnfRequest
