@@ -293,11 +293,11 @@ func TestPackageScriptTakesItsTime(t *testing.T) {
 			gone <- struct{}{}
 		}
 		params := c.scripts("VDU2")
-		param(params)["timeout"] = 2
+		param(params)["timeout"] = 15 // long enough for the retry on a busy machine
 		w.upgrade(params)
 		f := w.failed()
 		require.Equal(t, http.StatusGatewayTimeout, f.Status)
-		require.Contains(t, f.Detail, "the script Scripts/new.py has not ended within 2s: asks http")
+		require.Contains(t, f.Detail, "the script Scripts/new.py has not ended within 15s: asks http")
 		<-gone
 		w.steer(lcm.EventRetry)
 		w.completed()

@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -74,7 +75,7 @@ func (n *node) body(name string, v values) (raw []byte, media string, err error)
 		out = sol.UploadVnfPackageFromUriRequest{AddressInformation: n.receiver.url + "/package.zip"}
 	case "archive":
 		raw, err = os.ReadFile(n.archive("plain"))
-		return raw, "application/zip", err
+		return distinct(raw), "application/zip", err
 	case "small_archive":
 		return smallArchive(v["vnfd"]), "application/zip", nil
 	default:
@@ -82,6 +83,17 @@ func (n *node) body(name string, v values) (raw []byte, media string, err error)
 	}
 	raw, err = json.Marshal(out)
 	return raw, media, err
+}
+
+// distinct gives an archive without a comment one of its own: a package with the content of another one is refused, and
+// that of an earlier case may be there still.
+func distinct(archive []byte) []byte {
+	comment := uuid.NewString()
+	if len(archive) < 2 {
+		return archive
+	}
+	out := binary.LittleEndian.AppendUint16(archive[:len(archive)-2:len(archive)-2], uint16(len(comment)))
+	return append(out, comment...)
 }
 
 // callback is the address to which notifications of a case are sent.
