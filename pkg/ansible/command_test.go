@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/mgmttest"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -45,20 +46,19 @@ func TestCommands(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.begin(sol.LcmOperationInstantiate, commands, nil, `{"flavourId":"default","additionalParams":{"word":"w"}}`, nil)
-	w.advance()
-	w.completed()
+	w.Complete(t)
 	require.Equal(t, []string{
 		"instantiation 1: command VDU2-0", "instantiation 1: command VDU1-0", "instantiation 2: command VDU1-0",
 		"instantiation 1: command VDU1-1", "instantiation 2: command VDU1-1",
-	}, w.store.order())
+	}, w.order())
 	require.Equal(t, "instantiation\n", w.on("VDU2-0", "cat /tmp/ran"))
 	for _, vnfc := range []string{"VDU1-0", "VDU1-1"} {
 		want := fmt.Sprintf("one at %s with %s\ntwo w\n", w.address(vnfc), password)
 		require.Equal(t, want, w.on(vnfc, "cat /tmp/ran"))
 	}
 	require.Equal(t, []string{"one at " + w.address("VDU1-0") + " with ***"},
-		w.store.logs["instantiation 1: command VDU1-0"])
-	require.NotContains(t, w.store.stored(t), password)
+		w.Log("instantiation 1: command", "VDU1-0"))
+	require.NotContains(t, w.Stored(t), password)
 	require.Empty(t, strings.TrimSpace(w.on("VDU1-0", "ls -d /tmp/gybe-* 2>/dev/null; true")), "nothing is left behind")
 }
 
@@ -94,17 +94,18 @@ func TestCommandsOfOtherOperations(t *testing.T) {
 			steps: []string{"termination 1: command VDU1-0", "termination 1: command VDU1-1"},
 		},
 	} {
-		w.begin(tt.typ, commands, nil, tt.params, tt.scope)
-		if tt.before != nil {
-			before := &sol.InstantiatedVnfInfo{FlavourID: "default"}
-			for _, id := range tt.before {
-				before.VnfcInfo = append(before.VnfcInfo, sol.VnfcInfo{ID: id})
+		w.begin(tt.typ, commands, nil, tt.params, func(op *lcm.Operation) {
+			op.Scope = tt.scope
+			if tt.before == nil {
+				return
 			}
-			w.store.op.Before = &lcm.Instance{ID: instanceID, VnfPkgID: "pkg", Instantiated: before}
-		}
-		w.advance()
-		w.completed()
-		require.Equal(t, tt.steps, w.store.order(), string(tt.typ))
+			op.Before.Instantiated.VnfcInfo = nil
+			for _, id := range tt.before {
+				op.Before.Instantiated.VnfcInfo = append(op.Before.Instantiated.VnfcInfo, sol.VnfcInfo{ID: id})
+			}
+		})
+		w.Complete(t)
+		require.Equal(t, tt.steps, w.order(), string(tt.typ))
 	}
 	require.Equal(t, "heal VDU1\nin\nout\nend\n", w.on("VDU1-1", "cat /tmp/ran"))
 }
@@ -127,19 +128,16 @@ func TestCommandFails(t *testing.T) {
 		"echo x >>/tmp/tries; echo no license for "+password+" >&2; test -e /tmp/license", "retry_count: 1",
 		"retry_interval: 1",
 	), nil, instantiate, nil)
-	w.advance()
-	f := w.failed()
+	f := w.Fail(t)
 	require.Equal(t, "Command failed", f.Title)
 	require.Contains(t, f.Detail, "the command at ScriptANSIBLE/config.yaml:12 failed on VNFC VDU2-0 ("+
 		w.address("VDU2-0")+"): no license for *** (exit status 1)")
 	require.Equal(t, "x\nx\n", w.on("VDU2-0", "cat /tmp/tries"))
-	require.NotContains(t, w.store.stored(t), password)
+	require.NotContains(t, w.Stored(t), password)
 
 	w.on("VDU2-0", "touch /tmp/license")
-	w.store.op.State, w.store.op.Error, w.store.phase = sol.LcmOperationStateProcessing, nil, nil
-	w.store.op.Try++
-	w.advance()
-	w.completed()
+	w.Steer(t, lcm.EventRetry)
+	w.Complete(t)
 	require.Equal(t, "x\nx\nx\n", w.on("VDU2-0", "cat /tmp/tries"))
 }
 
@@ -149,8 +147,7 @@ func TestCommandTakesTooLong(t *testing.T) {
 	w := newWorld(t)
 	long := one("sleep 100000", "command_execution_wait_timeout: 1")
 	w.begin(sol.LcmOperationInstantiate, long, nil, instantiate, nil)
-	w.advance()
-	require.Contains(t, w.failed().Detail, "it has not ended within 1s (command_execution_wait_timeout)")
+	require.Contains(t, w.Fail(t).Detail, "it has not ended within 1s (command_execution_wait_timeout)")
 }
 
 // TestCommandOnAnotherHost: execute-host is another VDU with its login, or an address with one of its own.
@@ -161,8 +158,7 @@ func TestCommandOnAnotherHost(t *testing.T) {
 	config = strings.Replace(config, "order: 1 }", fmt.Sprintf(
 		"order: 1, execute-host: { host: %s, username: ubuntu, password: %s } }", w.address("VDU2-0"), password), 1)
 	w.begin(sol.LcmOperationInstantiate, config, nil, `{"flavourId":"default","additionalParams":{"word":"w"}}`, nil)
-	w.advance()
-	w.completed()
+	w.Complete(t)
 	require.Equal(t, fmt.Sprintf(
 		"instantiation\none at %s with %s\ntwo w\none at %s with %s\ntwo w\n", w.address("VDU1-0"), password,
 		w.address("VDU1-1"), password,
@@ -175,28 +171,21 @@ func TestLoginIsRefused(t *testing.T) {
 	w := newWorld(t)
 	w.begin(sol.LcmOperationInstantiate, strings.Replace(one("ls", "connection_wait_timeout: 0"), password, "other", 1),
 		nil, instantiate, nil)
-	w.advance()
-	f := w.failed()
+	f := w.Fail(t)
 	require.Contains(t, f.Detail, "run a command on VNFC VDU2-0")
-	require.Contains(t, w.store.stored(t), "check username, password and priv_key_file")
+	require.Contains(t, w.Stored(t), "check username, password and priv_key_file")
 }
 
 // TestDeathAroundCommands: nodes die at every write of the hook. No command runs twice, and each runs.
 func TestDeathAroundCommands(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for at := 1; ; at++ {
+	deaths := mgmttest.SurviveDeaths(t, func() *mgmttest.Task {
 		w.on("VDU2-0", "rm -f /tmp/ran")
 		w.begin(sol.LcmOperationInstantiate, one("echo once >>/tmp/ran"), nil, instantiate, nil)
-		w.store.op.ID = fmt.Sprintf("0d7b1c1e-0000-4000-8000-%012d", at)
-		w.store.dieAt = at
-		w.advance()
-		w.completed()
-		require.Equal(t, "once\n", w.on("VDU2-0", "cat /tmp/ran"), "death at write %d", at)
-		if w.store.deaths == 0 {
-			require.Greater(t, at, 8, "the test has to kill")
-			t.Logf("%d deaths", at-1)
-			return
-		}
-	}
+		return w.Task
+	}, func(k *mgmttest.Task) {
+		require.Equal(t, "once\n", w.on("VDU2-0", "cat /tmp/ran"), "death at write %d", k.DieAt)
+	})
+	require.Greater(t, deaths, 12)
 }

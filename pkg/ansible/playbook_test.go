@@ -79,19 +79,18 @@ func TestPlaybooks(t *testing.T) {
 	w := newWorld(t)
 	w.playing()
 	w.begin(sol.LcmOperationInstantiate, playbooks, played(), withPassword, nil)
-	w.advance()
-	w.completed()
+	w.Complete(t)
 	const title = "instantiation 1: Scripts/start.yaml"
-	require.Equal(t, []string{title + " VDU1-0", title + " VDU1-1"}, w.store.order())
+	require.Equal(t, []string{title + " VDU1-0", title + " VDU1-1"}, w.order())
 	for _, vnfc := range []string{"VDU1-0", "VDU1-1"} {
 		require.Equal(t, "hello "+w.address(vnfc)+" "+w.address("VDU2-0")+" 2\n", w.on(vnfc, "cat /tmp/played"))
-		recap := w.store.steps["PLAY RECAP of "+title+" "+vnfc]
-		require.NotNil(t, recap, w.store.stored(t))
+		recap := w.Step("PLAY RECAP of "+title, vnfc)
+		require.NotNil(t, recap, w.Stored(t))
 		require.Equal(t, "ok=3 changed=2 unreachable=0 failed=0 skipped=0 rescued=0 ignored=0", recap.Detail)
 		require.Equal(t, lcm.StepDone, recap.State)
 	}
-	require.Contains(t, w.store.stored(t), "the text, ***")
-	require.NotContains(t, w.store.stored(t), password)
+	require.Contains(t, w.Stored(t), "the text, ***")
+	require.NotContains(t, w.Stored(t), password)
 }
 
 // TestPlaybookFailsOnAHost: the error names the host, the task and its message; a retry runs only what has failed.
@@ -101,23 +100,20 @@ func TestPlaybookFailsOnAHost(t *testing.T) {
 	w.playing()
 	w.on("VDU1-1", "touch /tmp/refuse")
 	w.begin(sol.LcmOperationInstantiate, playbooks, played(), withPassword, nil)
-	w.advance()
-	f := w.failed()
+	f := w.Fail(t)
 	require.Equal(t, "Playbook failed", f.Title)
 	require.Contains(t, f.Detail, "the playbook Scripts/start.yaml failed on VNFC VDU1-1 ("+w.address("VDU1-1")+
 		`) at task "look for a license": non-zero return code`)
-	recap := w.store.steps["PLAY RECAP of instantiation 1: Scripts/start.yaml VDU1-1"]
+	recap := w.Step("PLAY RECAP of instantiation 1: Scripts/start.yaml", "VDU1-1")
 	require.Equal(t, lcm.StepFailed, recap.State)
 	require.Contains(t, recap.Error.Detail, `at task "look for a license"`)
 
 	w.on("VDU1-1", "rm /tmp/refuse")
-	w.store.op.State, w.store.op.Error, w.store.phase = sol.LcmOperationStateProcessing, nil, nil
-	w.store.op.Try++
-	w.advance()
-	w.completed()
+	w.Steer(t, lcm.EventRetry)
+	w.Complete(t)
 	require.Len(t, w.on("VDU1-0", "cat /tmp/played | wc -l"), 2, "once")
 	require.Contains(t, w.on("VDU1-1", "cat /tmp/played | wc -l"), "2")
-	require.NotNil(t, w.store.steps["PLAY RECAP of instantiation 1: Scripts/start.yaml, attempt 2 VDU1-1"])
+	require.NotNil(t, w.Step("PLAY RECAP of instantiation 1: Scripts/start.yaml, attempt 2", "VDU1-1"))
 }
 
 // TestPlaybookChecksHostKeys: a machine with another key than the pinned one is not configured.
@@ -127,14 +123,11 @@ func TestPlaybookChecksHostKeys(t *testing.T) {
 	w.playing()
 	w.on("VDU1-0", "true")
 	w.on("VDU2-0", "true")
-	w.keys.mu.Lock()
-	other := w.keys.keys[remote.Machine{Instance: instanceID, VNFC: "VDU2-0"}]
-	w.keys.keys[remote.Machine{Instance: instanceID, VNFC: "VDU1-1"}] = other
-	w.keys.mu.Unlock()
+	other := w.keys.All()[remote.Machine{Instance: instanceID, VNFC: "VDU2-0"}]
+	w.keys.Set(remote.Machine{Instance: instanceID, VNFC: "VDU1-1"}, other)
 	w.begin(sol.LcmOperationInstantiate, playbooks, played(), withPassword, nil)
-	w.advance()
-	require.Contains(t, w.failed().Detail, "the host key of VDU1-1 has changed")
-	require.Nil(t, w.store.steps["instantiation 1: Scripts/start.yaml VDU1-1"])
+	require.Contains(t, w.Fail(t).Detail, "the host key of VDU1-1 has changed")
+	require.Nil(t, w.Step("instantiation 1: Scripts/start.yaml", "VDU1-1"))
 }
 
 // TestDeathAroundPlaybooks: nodes die at writes of the hook. The playbook runs at least once, and every host has its
@@ -147,13 +140,12 @@ func TestDeathAroundPlaybooks(t *testing.T) {
 	for at := 1; ; at += 2 {
 		w.on("VDU1-0", "rm -f /tmp/played")
 		w.begin(sol.LcmOperationInstantiate, playbooks, played(), withPassword, nil)
-		w.store.dieAt = at
-		w.advance()
-		w.completed()
+		w.DieAt = at
+		w.Complete(t)
 		require.NotEmpty(t, w.on("VDU1-0", "cat /tmp/played"), "death at write %d", at)
-		require.NotNil(t, w.store.steps["PLAY RECAP of instantiation 1: Scripts/start.yaml VDU1-0"])
+		require.NotNil(t, w.Step("PLAY RECAP of instantiation 1: Scripts/start.yaml", "VDU1-0"))
 		w.o.Host.Scripts.Stop("")
-		if w.store.deaths == 0 {
+		if w.Deaths() == 0 {
 			require.Greater(t, at, 10, "the test has to kill")
 			return
 		}
@@ -169,7 +161,7 @@ func TestValidate(t *testing.T) {
 		var kv sol.KeyValuePairs
 		require.NoError(t, json.Unmarshal([]byte(params), &kv))
 		return lcm.AsError(w.driver().Validate(t.Context(), lcm.Request{
-			Type: typ, Flavour: &w.store.model.Flavours[0], Package: w.store.files, AdditionalParams: kv,
+			Type: typ, Flavour: &w.vnf.VNFD.Flavours[0], Package: w.vnf.Package, AdditionalParams: kv,
 		}))
 	}
 	e := ask(sol.LcmOperationInstantiate, playbooks, `{}`)
@@ -186,7 +178,7 @@ func TestValidate(t *testing.T) {
 	require.Contains(t, ask(sol.LcmOperationHeal, "[]", `{}`).Detail, "ScriptANSIBLE:1: the file is not a mapping")
 
 	w.begin(sol.LcmOperationInstantiate, playbooks, nil, withPassword, nil)
-	warnings := w.driver().CheckPackage(w.store.files, w.store.model)
+	warnings := w.driver().CheckPackage(w.vnf.Package, w.vnf.VNFD)
 	require.Len(t, warnings, 1)
 	require.Equal(t, "ScriptANSIBLE/config.yaml:12: the package has no playbook Scripts/start.yaml", warnings[0].Text)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gybe-nfv/gybe/pkg/lcm/mgmttest"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -23,7 +24,7 @@ func TestNodePortsFollowTheCNF(t *testing.T) {
 		w.serve(22, port)
 	}
 	s := w.operate(sol.LcmOperationInstantiate, i)
-	require.Contains(t, s.details(), "NodePorts: default/nginx-service 30422, 32019; kube-system/nginx-service 30058")
+	require.Contains(t, s.Details(), "NodePorts: default/nginx-service 30422, 32019; kube-system/nginx-service 30058")
 	for _, port := range []int{30422, 32019, 30058} {
 		w.reached(port, "worker21", "worker22")
 	}
@@ -58,7 +59,7 @@ func TestAConfigurationThatIsUpToDateIsLeftAlone(t *testing.T) {
 	for _, typ := range []sol.LcmOperationType{
 		sol.LcmOperationHeal, sol.LcmOperationScale, sol.LcmOperationScaleToLevel,
 	} {
-		require.Contains(t, w.operate(typ, i).allLogs(), "up to date")
+		require.Contains(t, w.operate(typ, i).Logs(), "up to date")
 	}
 	require.Equal(t, reloads, w.fleet.Count(loadBalancer, "systemctl reload-or-restart haproxy"))
 }
@@ -101,7 +102,7 @@ func TestCNFsShareALoadBalancer(t *testing.T) {
 	w := newWorld(t)
 	const many = 4
 	done := make(chan error, many)
-	var all []*store
+	var all []*mgmttest.Task
 	for n := range many {
 		i := w.instance()
 		w.expose(i, fmt.Sprintf("ns%d", n), "web", 30000+n)
@@ -109,13 +110,13 @@ func TestCNFsShareALoadBalancer(t *testing.T) {
 		w.serve(22, 30000+n)
 		s := w.begin(sol.LcmOperationInstantiate, i)
 		all = append(all, s)
-		go func() { done <- advanced(t, s, w.driver) }()
+		go func() { done <- s.Work(t.Context()) }()
 	}
 	for range many {
 		require.NoError(t, <-done)
 	}
 	for _, s := range all {
-		require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v", s.op.Error)
+		s.Complete(t)
 	}
 	for n := range many {
 		w.reached(30000+n, "worker21", "worker22")

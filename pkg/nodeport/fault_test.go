@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/mgmttest"
 	"github.com/gybe-nfv/gybe/pkg/nodeport"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	simmachine "github.com/gybe-nfv/gybe/test/simcloud/machine"
@@ -24,30 +25,26 @@ func TestAnyNodeMayDie(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			before := w.config()
-			for at := 1; ; at++ {
-				i := w.instance()
+			i := w.instance()
+			deaths := mgmttest.SurviveDeaths(t, func() *mgmttest.Task {
+				i = w.instance()
 				w.expose(i, "default", "web", 30422)
 				if typ != sol.LcmOperationInstantiate {
 					w.operate(sol.LcmOperationInstantiate, i)
 					w.expose(i, "default", "web", 30423)
 				}
-				s := w.begin(typ, i)
-				s.dieAt = at
-				advance(t, s, w.driver)
-				require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v", s.op.Error)
+				return w.begin(typ, i)
+			}, func(*mgmttest.Task) {
 				if typ == sol.LcmOperationTerminate {
 					require.Equal(t, before, w.config())
-				} else {
-					require.Equal(t, 1, strings.Count(w.config(), "frontend gybe_"+i.ID))
-					require.Contains(t, w.config(), map[bool]string{true: "*:30422", false: "*:30423"}[typ ==
-						sol.LcmOperationInstantiate])
-					w.operate(sol.LcmOperationTerminate, i)
-				}
-				if s.writes < at { // the operation has ended before
-					require.Greater(t, at, 3)
 					return
 				}
-			}
+				require.Equal(t, 1, strings.Count(w.config(), "frontend gybe_"+i.ID))
+				require.Contains(t, w.config(), map[bool]string{true: "*:30422", false: "*:30423"}[typ ==
+					sol.LcmOperationInstantiate])
+				w.operate(sol.LcmOperationTerminate, i)
+			})
+			require.Greater(t, deaths, 4)
 		})
 	}
 }
@@ -79,13 +76,12 @@ func TestTheScriptMayBeCutOff(t *testing.T) {
 				case <-t.Context().Done():
 				}
 			}()
-			advance(t, s, w.driver)
+			s.Run(t)
 			<-rebooted
-			if s.op.State != sol.LcmOperationStateCompleted { // the user retries
-				s.retry()
-				advance(t, s, w.driver)
+			if s.Operation().State == sol.LcmOperationStateFailedTemp {
+				s.Steer(t, lcm.EventRetry)
 			}
-			require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v", s.op.Error)
+			s.Complete(t)
 			w.reached(30422, "worker21", "worker22")
 			require.Equal(t, "haproxy.cfg\n", w.run("ls /etc/haproxy | grep cfg"))
 		})
@@ -119,11 +115,9 @@ func TestPortsOfOthersAreRefused(t *testing.T) {
 			want := x.prepare(w)
 			before := w.config()
 			w.expose(i, "default", "web", x.port)
-			s := w.begin(sol.LcmOperationInstantiate, i)
-			advance(t, s, func() *nodeport.Driver { return w.driverWith(nodeport.Options{Patience: time.Millisecond}) })
-			require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
-			require.Contains(t, s.op.Error.Detail, want)
-			require.NotEmpty(t, s.op.Error.Hint)
+			f := w.beginWith(nodeport.Options{Patience: time.Millisecond}, sol.LcmOperationInstantiate, i).Fail(t)
+			require.Contains(t, f.Detail, want)
+			require.NotEmpty(t, f.Hint)
 			require.Equal(t, before, w.config())
 		})
 	}
@@ -141,12 +135,12 @@ func TestAPortThatIsGivenBackIsWaitedFor(t *testing.T) {
 	w.expose(second, "default", "two", 30422)
 	s := w.begin(sol.LcmOperationInstantiate, second)
 	done := make(chan error, 1)
-	go func() { done <- advanced(t, s, w.driver) }()
-	require.Eventually(t, func() bool { return strings.Contains(s.said(), "is used by VNF instance "+first.ID) },
+	go func() { done <- s.Work(t.Context()) }()
+	require.Eventually(t, func() bool { return strings.Contains(s.Told(), "is used by VNF instance "+first.ID) },
 		time.Minute, 5*time.Millisecond)
 	w.operate(sol.LcmOperationHeal, first)
 	require.NoError(t, <-done)
-	require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v", s.op.Error)
+	s.Complete(t)
 	require.Equal(t, 2, strings.Count(w.config(), "frontend gybe_"))
 }
 
@@ -176,17 +170,15 @@ func TestTheOldConfigurationComesBack(t *testing.T) {
 			i := w.instance()
 			w.expose(i, "default", "web", 30422)
 			w.fleet.Fail(loadBalancer, x.fault)
-			s := w.attempt(sol.LcmOperationInstantiate, i)
-			require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
-			require.Contains(t, s.op.Error.Detail, x.want)
+			s := w.begin(sol.LcmOperationInstantiate, i)
+			f := s.Fail(t)
+			require.Contains(t, f.Detail, x.want)
 			require.Equal(t, before, w.config())
 			require.Equal(t, "haproxy.cfg\n", w.run("ls /etc/haproxy | grep cfg"))
 			w.closed(30422)
 
 			w.fleet.ClearFailures(loadBalancer)
-			s.rollBack()
-			advance(t, s, w.driver)
-			require.Equal(t, sol.LcmOperationStateRolledBack, s.op.State, "%+v", s.op.Error)
+			s.RollBack(t)
 			require.Equal(t, before, w.config())
 		})
 	}
@@ -200,18 +192,14 @@ func TestRollback(t *testing.T) {
 	i := w.instance()
 	w.expose(i, "default", "web", 30422)
 	s := w.operate(sol.LcmOperationInstantiate, i)
-	s.rollBack()
-	advance(t, s, w.driver)
-	require.Equal(t, sol.LcmOperationStateRolledBack, s.op.State, "%+v", s.op.Error)
+	s.RollBack(t)
 	require.Equal(t, before, w.config())
 
 	w.operate(sol.LcmOperationInstantiate, i)
 	w.expose(i, "default", "web", 30423)
 	s = w.operate(sol.LcmOperationScale, i)
 	w.expose(i, "default", "web", 30422)
-	s.rollBack()
-	advance(t, s, w.driver)
-	require.Equal(t, sol.LcmOperationStateRolledBack, s.op.State, "%+v", s.op.Error)
+	s.RollBack(t)
 	require.Contains(t, w.config(), "bind *:30422")
 	require.NotContains(t, w.config(), "30423")
 }
@@ -259,18 +247,16 @@ func TestALoadBalancerThatIsGone(t *testing.T) {
 	w.operate(sol.LcmOperationInstantiate, i)
 	w.fleet.Delete(loadBalancer)
 
-	s := w.attempt(sol.LcmOperationTerminate, i)
-	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
-	require.Contains(t, s.op.Error.Hint, "give null as lcm-kubernetes-external-lb")
-	require.NotContains(t, fmt.Sprint(s.op.Error), "password: ubuntu")
+	s := w.begin(sol.LcmOperationTerminate, i)
+	f := s.Fail(t)
+	require.Contains(t, f.Hint, "give null as lcm-kubernetes-external-lb")
+	require.NotContains(t, fmt.Sprint(f), "password: ubuntu")
 
-	s = newStore(t, sol.LcmOperationTerminate, map[string]any{nodeport.ParamKey: nil}, i)
-	advance(t, s, w.driver)
-	require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v", s.op.Error)
+	s = w.request(nodeport.Options{}, sol.LcmOperationTerminate, map[string]any{nodeport.ParamKey: nil}, i, nil)
+	s.Complete(t)
 
-	s = newStore(t, sol.LcmOperationHeal, map[string]any{nodeport.ParamKey: nil}, i)
-	advance(t, s, w.driver)
-	require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v", s.op.Error)
+	s = w.request(nodeport.Options{}, sol.LcmOperationHeal, map[string]any{nodeport.ParamKey: nil}, i, nil)
+	s.Complete(t)
 }
 
 // An instantiation that fails because the load balancer is not there can be rolled back.
@@ -280,12 +266,10 @@ func TestRollbackWithoutTheLoadBalancer(t *testing.T) {
 	i := w.instance()
 	w.expose(i, "default", "web", 30422)
 	w.fleet.Delete(loadBalancer)
-	s := w.attempt(sol.LcmOperationInstantiate, i)
-	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
-	s.rollBack()
-	advance(t, s, func() *nodeport.Driver { return w.driverWith(nodeport.Options{Patience: time.Millisecond}) })
-	require.Equal(t, sol.LcmOperationStateRolledBack, s.op.State, "%+v", s.op.Error)
-	require.Contains(t, s.details(), "the load balancer was not reached: if its configuration has sections whose names")
+	s := w.beginWith(nodeport.Options{Patience: time.Millisecond}, sol.LcmOperationInstantiate, i)
+	s.Fail(t)
+	s.RollBack(t)
+	require.Contains(t, s.Details(), "the load balancer was not reached: if its configuration has sections whose names")
 }
 
 // A machine with another key is not used.
@@ -297,11 +281,11 @@ func TestTheHostKeyIsPinned(t *testing.T) {
 	w.operate(sol.LcmOperationInstantiate, i)
 	w.fleet.Delete(loadBalancer)
 	other := *w
-	other.keys = &pinned{} // for what the test does there
+	other.keys = &mgmttest.HostKeys{} // for what the test does there
 	other.boot()
-	s := w.attempt(sol.LcmOperationHeal, i)
-	require.Equal(t, sol.LcmOperationStateFailedTemp, s.op.State)
-	require.Contains(t, s.op.Error.Hint, "--forget external-lb-"+w.address().String())
+	s := w.begin(sol.LcmOperationHeal, i)
+	f := s.Fail(t)
+	require.Contains(t, f.Hint, "--forget external-lb-"+w.address().String())
 	require.NotContains(t, other.config(), "30422")
 }
 
@@ -314,18 +298,14 @@ func TestAnotherLoadBalancer(t *testing.T) {
 	w.expose(i, "default", "web", 30422)
 	w.operate(sol.LcmOperationInstantiate, i)
 	other := w.elsewhere()
-	s := newStore(t, sol.LcmOperationChangeFlavour, map[string]any{nodeport.ParamKey: map[string]any{
+	s := w.request(nodeport.Options{}, sol.LcmOperationChangeFlavour, map[string]any{nodeport.ParamKey: map[string]any{
 		"external_lb_param": map[string]any{"ssh_ip": other.address().String()},
-	}}, i)
-	s.op.Scope = &lcm.Scope{Flavour: "simple"}
-	advance(t, s, w.driver)
-	require.Equal(t, sol.LcmOperationStateCompleted, s.op.State, "%+v", s.op.Error)
+	}}, i, func(op *lcm.Operation) { op.Scope = &lcm.Scope{Flavour: "simple"} })
+	s.Complete(t)
 	require.NotContains(t, w.config(), "30422")
 	require.Contains(t, other.config(), "30422")
 
-	s.rollBack()
-	advance(t, s, w.driver)
-	require.Equal(t, sol.LcmOperationStateRolledBack, s.op.State, "%+v", s.op.Error)
+	s.RollBack(t)
 	require.Contains(t, w.config(), "30422")
 	require.NotContains(t, other.config(), "30422")
 }

@@ -2,7 +2,6 @@ package nodeport_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/lcm/mgmttest"
 	"github.com/gybe-nfv/gybe/pkg/nodeport"
 	"github.com/gybe-nfv/gybe/pkg/remote"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -41,7 +41,7 @@ type world struct {
 	fleet   *simmachine.Fleet
 	cluster *kubeapi.Cluster
 	vim     sol.VimConnectionInfo
-	keys    *pinned
+	keys    *mgmttest.HostKeys
 	// id is that of the machine of the load balancer, and host the last part of its address.
 	id   string
 	host byte
@@ -49,7 +49,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, keys: &pinned{}, id: loadBalancer, host: 5}
+	w := &world{t: t, keys: &mgmttest.HostKeys{}, id: loadBalancer, host: 5}
 	var err error
 	w.block, err = simcloud.ReserveBlock(t.Context())
 	require.NoError(t, err)
@@ -69,7 +69,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) elsewhere() *world {
 	w.t.Helper()
 	other := *w
-	other.id, other.host, other.keys = "other-lb", 6, &pinned{}
+	other.id, other.host, other.keys = "other-lb", 6, &mgmttest.HostKeys{}
 	other.boot()
 	return &other
 }
@@ -149,9 +149,7 @@ func (w *world) input(stdin, command string) string {
 func (w *world) config() string { return w.run("cat /etc/haproxy/haproxy.cfg") }
 
 // driver is a driver of a new node.
-func (w *world) driver() *nodeport.Driver { return w.driverWith(nodeport.Options{}) }
-
-func (w *world) driverWith(o nodeport.Options) *nodeport.Driver {
+func (w *world) driver(o nodeport.Options) *nodeport.Driver {
 	pool := remote.NewPool(remote.Options{HostKeys: w.keys}, 0)
 	w.t.Cleanup(pool.Close)
 	o.Connect, o.SSHPort = nodeport.Pooled(pool), int(w.fleet.SSHPort())
@@ -215,34 +213,6 @@ func (w *world) hide(namespace, name string) {
 	require.NoError(w.t, err)
 }
 
-// operate runs an operation to its end.
-func (w *world) operate(typ sol.LcmOperationType, i *lcm.Instance) *store {
-	w.t.Helper()
-	s := w.attempt(typ, i)
-	require.Equal(w.t, sol.LcmOperationStateCompleted, s.op.State, "%+v\n%s", s.op.Error, s.allLogs())
-	return s
-}
-
-// attempt runs an operation until it comes to rest.
-func (w *world) attempt(typ sol.LcmOperationType, i *lcm.Instance) *store {
-	w.t.Helper()
-	s := w.begin(typ, i)
-	advance(w.t, s, w.driver)
-	return s
-}
-
-// begin admits an operation.
-func (w *world) begin(typ sol.LcmOperationType, i *lcm.Instance) *store {
-	w.t.Helper()
-	var params map[string]any
-	if typ == sol.LcmOperationInstantiate {
-		params = w.params()
-		fresh := *i
-		fresh.State, fresh.Instantiated, i = sol.InstantiationStateNotInstantiated, nil, &fresh
-	}
-	return newStore(w.t, typ, params, i)
-}
-
 // serve answers connections to a NodePort of a node with the node's name.
 func (w *world) serve(host byte, port int) {
 	w.t.Helper()
@@ -299,34 +269,4 @@ func (w *world) closed(port int) {
 	w.t.Helper()
 	_, err := w.ask(port)
 	require.ErrorContains(w.t, err, "refused")
-}
-
-// pinned keeps host keys in memory.
-type pinned struct {
-	mu   sync.Mutex
-	keys map[remote.Machine]remote.HostKey
-}
-
-// Lookup implements remote.HostKeyStore.
-func (p *pinned) Lookup(_ context.Context, m remote.Machine) (*remote.HostKey, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if k, ok := p.keys[m]; ok {
-		return &k, nil
-	}
-	return nil, nil //nolint:nilnil // the contract
-}
-
-// Pin implements remote.HostKeyStore.
-func (p *pinned) Pin(_ context.Context, m remote.Machine, k remote.HostKey) (remote.HostKey, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if old, ok := p.keys[m]; ok {
-		return old, nil
-	}
-	if p.keys == nil {
-		p.keys = map[remote.Machine]remote.HostKey{}
-	}
-	p.keys[m] = k
-	return k, nil
 }
