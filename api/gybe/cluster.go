@@ -53,13 +53,17 @@ func (a *API) sshHosts(w http.ResponseWriter, r *frame.Request) error {
 }
 
 func (a *API) forgetHostKey(w http.ResponseWriter, r *frame.Request) error {
-	i, err := a.withMachines(r)
+	vnfc := r.Param("vnfcInstanceId")
+	find := a.withMachines
+	if lcm.IsOutsideMachine(vnfc) { // it is there before the VNF has machines
+		find = a.instance
+	}
+	i, err := find(r)
 	if err != nil {
 		return err
 	}
-	vnfc := r.Param("vnfcInstanceId")
 	r.Note(slog.String("vnfc", vnfc))
-	if _, _, ok := i.VNFC(vnfc); !ok && !lcm.IsBalancerMachine(vnfc) {
+	if _, _, ok := i.VNFC(vnfc); !ok && !lcm.IsOutsideMachine(vnfc) {
 		return lcm.Errorf(lcm.CodeNotFound, "VNF instance %s has no VNFC %.80q", i.ID, vnfc)
 	}
 	if err := a.Clusters.ForgetHostKey(r.Context(), i, vnfc); err != nil {
@@ -71,14 +75,19 @@ func (a *API) forgetHostKey(w http.ResponseWriter, r *frame.Request) error {
 
 // withMachines reads the instance of the path; CodeConflict when it has no machines.
 func (a *API) withMachines(r *frame.Request) (*lcm.Instance, error) {
-	id, err := instanceID(r)
-	if err != nil {
-		return nil, err
-	}
-	i, err := a.Services.In(r.Principal).Instance(r.Context(), id)
+	i, err := a.instance(r)
 	if err == nil && i.Instantiated == nil {
 		err = lcm.Errorf(lcm.CodeConflict, "VNF instance %s is %s; it has no machines yet", i.ID, i.State).
 			WithHint("instantiate it, or wait until its machines have been made")
 	}
 	return i, err
+}
+
+// instance reads the instance of the path.
+func (a *API) instance(r *frame.Request) (*lcm.Instance, error) {
+	id, err := instanceID(r)
+	if err != nil {
+		return nil, err
+	}
+	return a.Services.In(r.Principal).Instance(r.Context(), id)
 }

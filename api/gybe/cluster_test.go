@@ -50,6 +50,10 @@ func TestClusterListsMachinesAndNodes(t *testing.T) {
 		require.Equal(t, 404, b.Do(t, "GET", below(uuid.NewString())+path, nil).Status)
 		require.Equal(t, 409, b.Do(t, "GET", below(instance)+path, nil).Status, "there are no machines yet")
 	}
+	require.ErrorContains(t, b.client.ForgetHostKey(t.Context(), instance, "m-1"), "no machines yet")
+	require.NoError(t, b.client.ForgetHostKey(t.Context(), instance, "ansible-192.168.10.115"))
+	require.Equal(t, []string{"ansible-192.168.10.115"}, b.clusters.forgotten)
+	b.clusters.forgotten = nil
 	b.Work(t, op.ID)
 	for _, path := range []string{"/nodes", "/ssh_hosts"} {
 		a := b.Do(t, "GET", below(instance)+path, nil)
@@ -77,6 +81,8 @@ func TestClusterListsMachinesAndNodes(t *testing.T) {
 	vnfc := i.Instantiated.VnfcInfo[0].ID
 	require.NoError(t, b.client.ForgetHostKey(t.Context(), instance, vnfc))
 	require.NoError(t, b.client.ForgetHostKey(t.Context(), instance, "external-lb-192.168.10.182"))
+	require.NoError(t, b.client.ForgetHostKey(t.Context(), instance, "ansible-2001:db8::7"))
 	require.Error(t, b.client.ForgetHostKey(t.Context(), instance, "external-lb-x"))
-	require.Equal(t, []string{vnfc, "external-lb-192.168.10.182"}, b.clusters.forgotten)
+	require.Error(t, b.client.ForgetHostKey(t.Context(), instance, "ansible-"))
+	require.Equal(t, []string{vnfc, "external-lb-192.168.10.182", "ansible-2001:db8::7"}, b.clusters.forgotten)
 }

@@ -22,19 +22,15 @@ func nodeError(n node, doing string, err error) error {
 		Code: lcm.CodeUpstream, Title: "Node failed", Cause: err,
 		Detail: fmt.Sprintf("%s at %s: %v", n.during(doing), n.target, cause(err)),
 	}
-	switch remote.KindOf(err) {
+	switch kind := remote.KindOf(err); kind {
 	case remote.KindAuth:
 		e.Class = lcm.Auth
-		e.Hint = "check username, password or private_key of the node in " + ParamKey +
-			"; the image must allow this way of logging in"
+		e.Hint = n.hint(kind)
 	case remote.KindHostKey:
-		e.Hint = "if the machine was rebuilt on purpose, let its key be forgotten: gybe vnf ssh-hosts INSTANCE " +
-			"--forget " + n.vnfc +
-			"; if not, find out what answers at this address"
+		e.Hint = n.hint(kind)
 	case remote.KindTimeout, remote.KindUnreachable, remote.KindRefused:
 		e.Code, e.Class = lcm.CodeUnavailable, lcm.Transient
-		e.Hint = "check that the machine has booted, and that routers, floating IPs and security groups let the VNFM " +
-			"reach its SSH port"
+		e.Hint = n.hint(kind)
 	case remote.KindClosed:
 		e.Code, e.Class = lcm.CodeUnavailable, lcm.Transient
 	case remote.KindExit, remote.KindFile, remote.KindProtocol:
@@ -42,6 +38,32 @@ func nodeError(n node, doing string, err error) error {
 		return err
 	}
 	return e
+}
+
+// hint says what to do when a machine cannot be used over SSH.
+func (n node) hint(kind remote.Kind) string {
+	forget := "let its key be forgotten: gybe vnf ssh-hosts INSTANCE --forget " + n.target.VNFC +
+		"; if not, find out which machine answers at this address"
+	switch {
+	case kind == remote.KindHostKey && n.role == roleAnsible:
+		return "if the Ansible host was rebuilt on purpose, " + forget
+	case kind == remote.KindHostKey:
+		return "if the machine was rebuilt on purpose, " + forget
+	case kind == remote.KindAuth && n.role == roleAnsible:
+		return "check username, password or private_key in " + ParamKey + ".ansible; scale and heal requests may " +
+			"give others"
+	case kind == remote.KindAuth && n.role == roleBalancer:
+		return "check ssh_username, ssh_password or ssh_private_key in " + ParamKey + ".external_lb_param; the " +
+			"image must allow this way of logging in"
+	case kind == remote.KindAuth:
+		return "check username, password or private_key of the node in " + ParamKey +
+			"; the image must allow this way of logging in"
+	case n.role == roleAnsible:
+		return "check that the Ansible host runs, that ip_address in " + ParamKey + ".ansible is its address, and " +
+			"that the VNFM can reach its SSH port; scale and heal requests may name another host"
+	}
+	return "check that the machine has booted, and that routers, floating IPs and security groups let the VNFM " +
+		"reach its SSH port"
 }
 
 // cause leaves out what nodeError says itself.

@@ -2,6 +2,7 @@ package k8scluster
 
 import (
 	"context"
+	"net/netip"
 	"slices"
 
 	"github.com/gybe-nfv/gybe/pkg/kubespray"
@@ -107,11 +108,12 @@ func (d *Kubespray) on(
 	ctx context.Context, w *lcm.Execution, k sprayParams, t *topology, lb node, avoid []string,
 ) *spray {
 	s := newSession(ctx, d.o, w, k.params, t, avoid)
+	address, _ := netip.ParseAddr(k.ansible.address) // parseSpray has checked it
 	return &spray{session: s, cluster: &Cluster{session: s}, k: k, lb: lb, host: node{
 		role: roleAnsible, name: "ansible", ip: k.ansible.address,
 		target: remote.Target{
 			// The key of the host is kept for each of its addresses: a request may name another host.
-			Instance: w.Instance.ID, VNFC: "ansible-" + k.ansible.address, Host: k.ansible.address, Port: d.o.SSHPort,
+			Instance: w.Instance.ID, VNFC: lcm.AnsibleMachine(address), Host: k.ansible.address, Port: d.o.SSHPort,
 			User: k.ansible.username, Password: k.ansible.password, PrivateKey: []byte(k.ansible.privateKey),
 		},
 	}}

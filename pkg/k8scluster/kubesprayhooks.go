@@ -312,6 +312,7 @@ func (d *Kubespray) release(ctx context.Context, w *lcm.Execution) error {
 		}
 		s.Detail(k.ansible.inventory + " on " + op.host.ip)
 		op.tidyOn(ctx, []node{op.host})
+		w.ForgetVNFCs(op.host.target.VNFC) // the next life of the instance may have another host at this address
 		return nil
 	})
 }

@@ -93,8 +93,10 @@ func (i Inventory) variables(h Host) map[string]any {
 	v := map[string]any{
 		"ansible_host": h.Address, "ip": h.IP, "access_ip": h.IP, "ansible_user": h.User,
 		// The keys of machines are accepted once. They are kept beside the inventory, so that clusters whose machines
-		// have the same addresses one after the other do not meet each other's keys.
-		"ansible_ssh_common_args": "-o StrictHostKeyChecking=accept-new -o UserKnownHostsFile=" + i.KnownHosts,
+		// have the same addresses one after the other do not meet each other's keys. ssh takes the first value of an
+		// option: these words replace ssh_args of Kubespray's ansible.cfg, which ansible_ssh_common_args would follow.
+		"ansible_ssh_args": "-o StrictHostKeyChecking=accept-new -o UserKnownHostsFile=" + i.KnownHosts +
+			" -o ControlMaster=auto -o ControlPersist=60s",
 	}
 	if h.Port != 0 && h.Port != 22 {
 		v["ansible_port"] = h.Port

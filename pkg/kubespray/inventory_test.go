@@ -2,7 +2,11 @@ package kubespray_test
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,7 +67,64 @@ func TestInventoryKeepsTheOrderOfMasters(t *testing.T) {
 		require.Equal(t, "it's {{ odd }}: #1", h["ansible_password"])
 		require.Contains(t, string(raw), "ansible_password: !unsafe 'it''s {{ odd }}: #1'")
 		require.NotContains(t, h, "ansible_port")
+		require.NotContains(t, h, "ansible_ssh_common_args", "it comes after ssh_args of Kubespray's ansible.cfg")
 	}
+}
+
+// ansibleConfig is what the ansible.cfg of Kubespray 2.16 says of connections.
+const ansibleConfig = `[ssh_connection]
+pipelining=True
+ssh_args = -o ControlMaster=auto -o ControlPersist=30m -o ConnectionAttempts=100 -o UserKnownHostsFile=/dev/null
+[defaults]
+host_key_checking=False
+`
+
+// ssh takes the first value of an option, so the order in which the real Ansible puts them decides which keys count.
+func TestAnsibleChecksTheKeysOfMachines(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"ansible", "ansible-inventory", "ssh"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("SKIPPED: %v", err)
+		}
+	}
+	machines := hosts("master", 1)
+	machines[0].Address, machines[0].Port = "127.0.0.1", 1 // no machine answers there
+	raw, err := kubespray.Inventory{Masters: machines, KnownHosts: "/k/inventory/c/known_hosts"}.YAML()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "hosts.yaml"), raw, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "ansible.cfg"), []byte(ansibleConfig), 0o600))
+	run := func(program string, args ...string) string {
+		cmd := exec.CommandContext(t.Context(), program, append([]string{"-i", "hosts.yaml"}, args...)...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "ANSIBLE_HOST_KEY_CHECKING=True", "ANSIBLE_CONFIG="+dir+"/ansible.cfg",
+			"ANSIBLE_LOCAL_TEMP="+dir+"/tmp", "ANSIBLE_SSH_CONTROL_PATH_DIR="+dir+"/cp")
+		out, err := cmd.CombinedOutput()
+		if program != "ansible" {
+			require.NoError(t, err, "%s", out)
+		}
+		return string(out)
+	}
+	require.Contains(t, run("ansible-inventory", "--host", "master20"), `"it's {{ odd }}: #1"`)
+
+	machines[0].Password, machines[0].KeyFile = "", "/k/key" // a password needs sshpass
+	raw, err = kubespray.Inventory{Masters: machines, KnownHosts: "/k/inventory/c/known_hosts"}.YAML()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "hosts.yaml"), raw, 0o600))
+	out := run("ansible", "-vvv", "-m", "ping", "master20")
+	_, command, ok := strings.Cut(out, "SSH: EXEC ssh ")
+	require.True(t, ok, out)
+	command, _, _ = strings.Cut(command, "\n")
+	first := func(option string) string {
+		for word := range strings.FieldsSeq(command) {
+			if value, ok := strings.CutPrefix(word, option+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+	require.Equal(t, "/k/inventory/c/known_hosts", first("UserKnownHostsFile"), command)
+	require.Equal(t, "accept-new", first("StrictHostKeyChecking"), command)
 }
 
 func TestSettingsReplaceThoseOfTheSample(t *testing.T) {

@@ -31,7 +31,7 @@ Gybe does not hand out credentials of machines.`,
 	known := cmd.Flags().Bool("known-hosts", false, "write lines for known_hosts")
 	identity := cmd.Flags().String("identity", "", "private key file to name in the result")
 	forget := cmd.Flags().String(
-		"forget", "", "delete the pinned host key of this VNFC, whose machine was rebuilt on purpose",
+		"forget", "", "delete the pinned host key of a VNFC, or of a host outside, that was rebuilt on purpose",
 	)
 	_ = cmd.RegisterFlagCompletionFunc("forget", a.ofInstance(otherVNFCs)) // the flag exists
 	cmd.MarkFlagsMutuallyExclusive("known-hosts", "identity", "forget")

@@ -50,6 +50,8 @@ write() {
   done
   put hosts.yaml "$INVENTORY/hosts.yaml"
   local address
+  # A new machine has the name of another, but not its facts.
+  if [ -n "$FORGET" ]; then rm -rf "$INVENTORY/facts"; fi
   for address in $FORGET; do
     if [ -e "$INVENTORY/known_hosts" ]; then
       ssh-keygen -f "$INVENTORY/known_hosts" -R "$address" >/dev/null 2>&1 || true
@@ -68,7 +70,15 @@ if [ ! -e "$KUBESPRAY/$playbook" ]; then
   [ -e "$KUBESPRAY/playbooks/$playbook" ] || fail "$KUBESPRAY has no playbook $playbook"
   playbook=playbooks/$playbook
 fi
-export PATH="$PATH:$HOME/.local/bin:$KUBESPRAY/venv/bin" ANSIBLE_NOCOLOR=1 ANSIBLE_HOST_KEY_CHECKING=True
+export PATH="$PATH:$HOME/.local/bin:$KUBESPRAY/venv/bin"
+# Variables win over Kubespray's ansible.cfg, where all clusters have the facts of their hosts in one cache (/tmp), by
+# names that other clusters use, too. A connection that another run has left open would not check the machine's key.
+# The path of a socket must be short.
+export ANSIBLE_HOST_KEY_CHECKING=True ANSIBLE_SSH_CONTROL_PATH_DIR="$HOME/.ansible/cp/${INSTANCE:0:13}"
+export ANSIBLE_CACHE_PLUGIN=jsonfile ANSIBLE_CACHE_PLUGIN_CONNECTION="$INVENTORY/facts"
+export ANSIBLE_LOCAL_TEMP="$INVENTORY/tmp" ANSIBLE_RETRY_FILES_ENABLED=False
+# The results of hosts are read from the output.
+export ANSIBLE_NOCOLOR=1 ANSIBLE_FORCE_COLOR=0 ANSIBLE_STDOUT_CALLBACK=default
 cd "$KUBESPRAY" # for its ansible.cfg
 rc=0
 timeout "$TIME_LIMIT" ansible-playbook -i "$INVENTORY/hosts.yaml" --become --become-user=root "$@" "$playbook" || rc=$?
