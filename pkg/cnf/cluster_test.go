@@ -127,6 +127,9 @@ type roundTrip struct {
 
 // RoundTrip implements http.RoundTripper.
 func (r roundTrip) RoundTrip(req *http.Request) (res *http.Response, err error) {
+	if req.URL.Query().Get("watch") != "" { // the driver has no watch that could be cut
+		r.t.Errorf("%s is watched", req.URL)
+	}
 	changes := req.Method != http.MethodGet && req.URL.Query().Get("dryRun") == ""
 	send := func() error {
 		r.mu.Lock()

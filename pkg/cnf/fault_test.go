@@ -1,0 +1,115 @@
+package cnf_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm/infratest"
+	"github.com/gybe-nfv/gybe/test/simcloud/kubeapi"
+)
+
+const image = "registry.test/web:1"
+
+// patches fails requests that change Deployments, until the fault ends.
+func patches(f kubeapi.Fault, texts ...string) infratest.Fault {
+	f.Method, f.Path = http.MethodPatch, "/deployments/web"
+	return fault(texts,
+		func(c *cluster, _ string) { c.AddFault(f) },
+		func(c *cluster, _ string) { c.ClearFaults() },
+	)
+}
+
+// fault is one of the simulated cluster; begin and end get the namespace of the instance.
+func fault(texts []string, begin, end func(c *cluster, namespace string)) infratest.Fault {
+	on := func(do func(*cluster, string)) func(infratest.VIM, string) {
+		return func(vim infratest.VIM, instance string) {
+			c, _ := vim.(*cluster)
+			do(c, "ns-"+instance[:8])
+		}
+	}
+	return infratest.Fault{Texts: texts, Begin: on(begin), End: on(end)}
+}
+
+// remove deletes an object without the driver.
+func (c *cluster) remove(kind, namespace, name string) {
+	c.t.Helper()
+	path := kubeapi.Kind(kind).Path(namespace, name)
+	code, body := c.Do(c.t.Context(), kubeapi.Admin, http.MethodDelete, path, "", nil)
+	require.Less(c.t, code, http.StatusBadRequest, "%s", body)
+}
+
+// twice is a fault of two requests, after which the operation continues by itself.
+func twice(f kubeapi.Fault) infratest.Fault {
+	f.Times = 2
+	passing := patches(f)
+	passing.Passes = true
+	return passing
+}
+
+// TestFaultsOfTheCluster: an operation tells a fault in the words of the cluster, and completes after it.
+func TestFaultsOfTheCluster(t *testing.T) {
+	t.Parallel()
+	pull := fault([]string{"Deployment", "/web: pod web-", "ImagePullBackOff", image},
+		func(c *cluster, _ string) { c.SetImageFault(image, kubeapi.ImagePullFault) },
+		func(c *cluster, _ string) { c.SetImageFault(image, kubeapi.NoPodFault) })
+	pull.Waits = true
+	probe := fault(
+		[]string{"Deployment", "/web: pod web-", "Readiness probe failed: HTTP probe failed with statuscode: 503"},
+		func(c *cluster, _ string) { c.SetImageFault(image, kubeapi.ProbeFault) },
+		func(c *cluster, _ string) { c.SetImageFault(image, kubeapi.NoPodFault) },
+	)
+	probe.Waits = true
+	unschedulable := fault([]string{"Deployment", "/web: pod web-", "Unschedulable: 0/1 nodes are available."},
+		func(c *cluster, _ string) { c.SetNodeReady("worker1", false, "the kubelet does not answer") },
+		func(c *cluster, _ string) { c.SetNodeReady("worker1", true, "") })
+	unschedulable.Waits = true
+	broken := kubeapi.Fault{}
+	unavailable := kubeapi.Fault{
+		Status: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable,
+		Message: "apiserver is shutting down",
+	}
+	conflict := kubeapi.Fault{
+		Status: http.StatusConflict, Reason: metav1.StatusReasonConflict,
+		Message: "the object has been modified; please apply your changes to the latest version",
+	}
+	busy := kubeapi.Fault{
+		Status: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests,
+		Message: "too many requests, please try again later", RetryAfter: 1,
+	}
+	infratest.Faults(t, harness(deployment), map[string]infratest.Fault{
+		"ConnectionBreaks":      patches(broken, "apply Deployment", "/web", "stream error", "received from peer"),
+		"ConnectionBreaksTwice": twice(broken),
+		"Unavailable":           patches(unavailable, "apply Deployment", "/web: ", unavailable.Message),
+		"UnavailableTwice":      twice(unavailable),
+		"Conflict":              patches(conflict, "apply Deployment", "/web: ", conflict.Message),
+		"ConflictTwice":         twice(conflict),
+		"TooManyRequests":       patches(busy, "apply Deployment", "/web: ", busy.Message),
+		"TooManyRequestsTwice":  twice(busy),
+		"Webhook": fault(
+			[]string{"apply Deployment", "/web: ", `admission webhook "policy.example.com" denied the request: no owner`},
+			func(c *cluster, _ string) { c.SetWebhook("no owner") },
+			func(c *cluster, _ string) { c.SetWebhook("") }),
+		"Quota": fault([]string{"/web: ", "exceeded quota: few, requested: count/deployments.apps=1"},
+			func(c *cluster, ns string) {
+				c.create("ResourceQuota", ns, "few", kubeapi.Object{
+					"spec": kubeapi.Object{"hard": kubeapi.Object{"count/deployments.apps": "0"}},
+				})
+			},
+			func(c *cluster, ns string) { c.remove("ResourceQuota", ns, "few") }),
+		"ImagePull":  pull,
+		"Probe":      probe,
+		"Scheduling": unschedulable,
+		"NamespaceTerminating": fault([]string{"because it is being terminated"},
+			func(c *cluster, ns string) {
+				c.HoldNamespace(ns, true)
+				c.remove("Namespace", "", ns)
+			},
+			func(c *cluster, ns string) {
+				c.HoldNamespace(ns, false)
+				c.create("Namespace", "", ns, kubeapi.Object{})
+			}),
+	})
+}
