@@ -18,6 +18,37 @@ type topology struct {
 	Shared []port
 }
 
+// columns are the columns of the table of VNFCs that have a text in a row. Pods have no flavour, zone or ports.
+type columns struct{ Place, Addresses, Flavour bool }
+
+// Columns says which columns have a text.
+func (t *topology) Columns() columns {
+	c := columns{Addresses: len(t.Shared) > 0}
+	for _, g := range t.Groups {
+		for _, v := range g.VNFCs {
+			c.Place = c.Place || v.Place() != ""
+			c.Addresses = c.Addresses || len(v.Ports)+len(v.Floating) > 0
+			c.Flavour = c.Flavour || v.Flavour != "" || len(v.Storages) > 0
+		}
+	}
+	return c
+}
+
+// Count is the number of columns in the table.
+func (c columns) Count() int {
+	n := 2 // the VNFC and its state
+	if c.Place {
+		n++
+	}
+	if c.Addresses {
+		n += 2
+	}
+	if c.Flavour {
+		n++
+	}
+	return n
+}
+
 // link is a virtual link; several that are one network in the VIM are one link.
 type link struct {
 	Name, Network string

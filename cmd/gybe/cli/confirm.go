@@ -50,7 +50,7 @@ func (a *app) confirm(deed, name string) error {
 
 // question is what a task has to ask before it is sent.
 type question struct {
-	// deed says what the operation does, to follow the name of the instance.
+	// deed says what the operation does, and ends before the name of the instance. For a CNF, "machines" becomes "pods".
 	deed string
 	// ifReplaced limits the question to a plan that deletes or replaces machines or volumes.
 	ifReplaced bool
@@ -65,7 +65,7 @@ func (a *app) confirmTask(
 		return err
 	}
 	name := cmp.Or(i.VnfInstanceName, i.ID)
-	deed := fmt.Sprintf("This %s %s", q.deed, name)
+	deed := fmt.Sprintf("This %s %s", strings.ReplaceAll(q.deed, "machines", member(i)+"s"), name)
 	if !q.ifReplaced {
 		if err := a.requireTerminal(deed); err != nil {
 			return err

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -52,6 +53,19 @@ type table struct {
 }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+// dropEmpty removes those of the named columns in which no row has a text.
+func (t *table) dropEmpty(names ...string) {
+	for i := len(t.head) - 1; i >= 0; i-- {
+		if !slices.Contains(names, t.head[i]) || slices.ContainsFunc(t.rows, func(r []string) bool { return r[i] != "" }) {
+			continue
+		}
+		t.head = slices.Delete(t.head, i, i+1)
+		for n := range t.rows {
+			t.rows[n] = slices.Delete(t.rows[n], i, i+1)
+		}
+	}
+}
 
 // write renders the table; paint may colour a cell after its width is known.
 func (t *table) write(w io.Writer, paint func(string) string) {

@@ -13,6 +13,8 @@ import (
 // summary is a plan in few lines: what happens to machines and volumes, and which data are lost.
 type summary struct {
 	operation sol.LcmOperationType
+	// member is the word for a VNFC's resource: machine or pod.
+	member string
 	// servers and volumes, by their names.
 	deleted, recreated, rebuilt []string
 	lostVolumes                 []string
@@ -24,7 +26,7 @@ type summary struct {
 
 // summarize makes the summary of a plan for an instance.
 func summarize(p *gybeapi.Preview, i *sol.VnfInstance) summary {
-	s := summary{operation: p.Operation}
+	s := summary{operation: p.Operation, member: member(i)}
 	gone, lost := map[string]bool{}, map[string]bool{}
 	for _, r := range p.Remove {
 		s.count(r, &s.deleted, gone, lost)
@@ -77,6 +79,16 @@ func (s *summary) count(r gybeapi.PlannedResource, servers *[]string, gone, lost
 	}
 }
 
+// member is the word for the resources of an instance's VNFCs.
+func member(i *sol.VnfInstance) string {
+	for _, v := range i.VimConnectionInfo {
+		if strings.Contains(v.VimType, "KUBERNETES") || strings.Contains(v.VimType, "HELM") {
+			return "pod"
+		}
+	}
+	return "machine"
+}
+
 // isMachine says whether a resource is a machine or a container.
 func isMachine(r gybeapi.PlannedResource) bool {
 	return r.Kind == gybeapi.ResourceCompute || r.Kind == gybeapi.ResourceContainer
@@ -89,18 +101,18 @@ func (s *summary) destroys() bool {
 
 func (s *summary) write(w io.Writer) {
 	pairs := []string{
-		"deleted", counted(s.deleted, "machine"),
-		"recreated", counted(s.recreated, "machine"),
-		"rebuilt", counted(s.rebuilt, "machine"),
-		"added", plural(s.added, "machine"),
-		"kept", fmt.Sprintf("%d of %s", s.keptVNFCs, plural(s.vnfcs, "machine")),
+		"deleted", counted(s.deleted, s.member),
+		"recreated", counted(s.recreated, s.member),
+		"rebuilt", counted(s.rebuilt, s.member),
+		"added", plural(s.added, s.member),
+		"kept", fmt.Sprintf("%d of %s", s.keptVNFCs, plural(s.vnfcs, s.member)),
 	}
 	if s.storages > 0 {
 		pairs[len(pairs)-1] += fmt.Sprintf(", %d of %s", s.keptStorages, plural(s.storages, "volume"))
 	}
 	var data []string
 	if n := len(s.deleted) + len(s.recreated) + len(s.rebuilt); n > 0 {
-		data = append(data, "the disks of "+plural(n, "machine"))
+		data = append(data, "the disks of "+plural(n, s.member))
 	}
 	if len(s.lostVolumes) > 0 {
 		data = append(data, counted(s.lostVolumes, "volume"))

@@ -34,7 +34,7 @@ func (a *app) instanceTable(w io.Writer, i *sol.VnfInstance, p *gybeapi.Protecti
 	}
 	fields(w, a.paint, pairs...)
 	if info := i.InstantiatedVnfInfo; info != nil {
-		a.instantiatedTable(w, info)
+		a.instantiatedTable(w, info, member(i) == "pod")
 	}
 	if len(i.VimConnectionInfo) > 0 {
 		t := table{head: []string{"VIM", "TYPE", "ENDPOINT", "PROJECT"}}
@@ -47,9 +47,13 @@ func (a *app) instanceTable(w io.Writer, i *sol.VnfInstance, p *gybeapi.Protecti
 	}
 }
 
-func (a *app) instantiatedTable(w io.Writer, info *sol.InstantiatedVnfInfo) {
+func (a *app) instantiatedTable(w io.Writer, info *sol.InstantiatedVnfInfo, pods bool) {
 	if len(info.VnfcResourceInfo) > 0 {
-		t := table{head: []string{"VNFC", "VDU", "STATE", "SERVER", "FLAVOR", "ZONE"}}
+		resource := "SERVER"
+		if pods {
+			resource = "POD"
+		}
+		t := table{head: []string{"VNFC", "VDU", "STATE", resource, "FLAVOR", "ZONE"}}
 		for _, r := range info.VnfcResourceInfo {
 			id, state := "", ""
 			for _, c := range info.VnfcInfo {
@@ -62,6 +66,7 @@ func (a *app) instantiatedTable(w io.Writer, info *sol.InstantiatedVnfInfo) {
 		slices.SortFunc(
 			t.rows, func(x, y []string) int { return cmp.Or(cmp.Compare(x[1], y[1]), cmp.Compare(x[0], y[0])) },
 		)
+		t.dropEmpty("FLAVOR", "ZONE")
 		printline(w)
 		t.write(w, a.paint)
 	}
