@@ -69,6 +69,7 @@ func (p *Process) Stop(within time.Duration) error {
 type Usage struct {
 	CPU  time.Duration // user and system time
 	RSS  int64         // resident memory, bytes
+	Own  int64         // the part of RSS that is not pages of files, such as those of the program; bytes
 	Peak int64         // its highest value, bytes
 }
 
@@ -94,6 +95,7 @@ func (p *Process) Usage() (Usage, error) {
 		return u, err
 	}
 	u.RSS, u.Peak = kib(string(status), "VmRSS:"), kib(string(status), "VmHWM:")
+	u.Own = kib(string(status), "RssAnon:")
 	return u, nil
 }
 

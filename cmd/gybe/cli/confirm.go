@@ -50,7 +50,7 @@ func (a *app) confirm(deed, name string) error {
 
 // question is what a task has to ask before it is sent.
 type question struct {
-	// deed says what the operation does, and ends before the name of the instance. For a CNF, "machines" becomes "pods".
+	// deed says what the operation does, before the name of the instance. For a CNF, "machines" becomes "pods".
 	deed string
 	// ifReplaced limits the question to a plan that deletes or replaces machines or volumes.
 	ifReplaced bool

@@ -56,8 +56,9 @@ func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
 // dropEmpty removes those of the named columns in which no row has a text.
 func (t *table) dropEmpty(names ...string) {
-	for i := len(t.head) - 1; i >= 0; i-- {
-		if !slices.Contains(names, t.head[i]) || slices.ContainsFunc(t.rows, func(r []string) bool { return r[i] != "" }) {
+	for i, name := range slices.Backward(t.head) {
+		filled := slices.ContainsFunc(t.rows, func(row []string) bool { return row[i] != "" })
+		if filled || !slices.Contains(names, name) {
 			continue
 		}
 		t.head = slices.Delete(t.head, i, i+1)
