@@ -85,10 +85,10 @@ var hooks = map[lcm.Hook]work{
 	lcm.HookScaleToLevelEnd:   {action: "scale-out", vnfcs: added},
 }
 
-// healed are the VNFCs that a HEAL is about; all of a whole VNF.
+// healed are the VNFCs that a HEAL is about, those in the place of deleted ones included; all of a whole VNF.
 func healed(w *lcm.Execution) []string {
 	if s := w.Op.Scope; s != nil && !s.Whole {
-		return s.VNFCs
+		return append(w.Added(), s.VNFCs...)
 	}
 	var out []string
 	for _, c := range w.Instance.Instantiated.VnfcInfo {
