@@ -14,6 +14,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/lcm/admission"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 // Prefix of the interface's paths.
@@ -126,7 +127,7 @@ func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
 	}
 	now := a.Clock.Now()
 	v.Created, v.Updated = now, now
-	regions, err := a.check(r.Context(), &v)
+	regions, err := a.check(r.Context(), &v, body.Vim.AuthCred)
 	if err != nil {
 		return err
 	}
@@ -144,13 +145,13 @@ func (a *API) create(w http.ResponseWriter, r *frame.Request) error {
 // projectOf is the project of a request, to which all VIMs belong that it sees.
 func projectOf(r *frame.Request) string { return cmp.Or(r.Principal.Project, lcm.DefaultProject) }
 
-// check logs in to a VIM, and returns its regions.
-func (a *API) check(ctx context.Context, v *lcm.Vim) ([]string, error) {
+// check logs in to a VIM that a request with the credentials cred leads to, and returns its regions.
+func (a *API) check(ctx context.Context, v *lcm.Vim, cred sol.KeyValuePairs) ([]string, error) {
 	if a.Check == nil {
 		return nil, nil
 	}
 	regions, err := a.Check(ctx, *v)
-	return regions, located(err, v)
+	return regions, located(err, v, cred)
 }
 
 func (a *API) change(w http.ResponseWriter, r *frame.Request) error {
@@ -172,7 +173,7 @@ func (a *API) change(w http.ResponseWriter, r *frame.Request) error {
 		return err
 	}
 	if connects {
-		if _, err := a.check(r.Context(), &v); err != nil {
+		if _, err := a.check(r.Context(), &v, given(body.Vim.AuthCred)); err != nil {
 			return err
 		}
 	}

@@ -103,8 +103,9 @@ var inRequest = map[string]string{
 }
 
 // located points an error about the connection of a VIM, whose key is the VIM's name, into the request. Credentials
-// that the VIM does not accept are those of the member that proves who the user is.
-func located(err error, v *lcm.Vim) error {
+// that the VIM does not accept are those of the member that proves who the user is. If the credentials of the request
+// are a kubeconfig file, everything comes from it.
+func located(err error, v *lcm.Vim, cred sol.KeyValuePairs) error {
 	e, ok := errors.AsType[*lcm.Error](err)
 	if !ok || len(e.Params) == 0 {
 		return err
@@ -112,6 +113,10 @@ func located(err error, v *lcm.Vim) error {
 	form := registration(v)
 	out := *e
 	out.Params = slices.Clone(e.Params)
+	file := has(cred, kubeconfig)
+	if file {
+		out.Hint = "correct the file: kubectl --kubeconfig FILE cluster-info shows whether its current context works"
+	}
 	for i, p := range out.Params {
 		member, of := strings.CutPrefix(p.Pointer, "/vimConnectionInfo/"+lcm.Escape(v.Name))
 		if !of {
@@ -120,6 +125,8 @@ func located(err error, v *lcm.Vim) error {
 		at, known := inRequest[member]
 		name, access := strings.CutPrefix(member, "/accessInfo/")
 		switch {
+		case file:
+			out.Params[i].Pointer = "/vim/auth_cred/" + kubeconfig
 		case known:
 			out.Params[i].Pointer = at
 		case member == "/accessInfo":

@@ -181,7 +181,11 @@ func TestRegistrationsThatCannotWork(t *testing.T) {
 			"a kubeconfig and more", kubeconfigVim(`"token":"t"`, `"bearer_token":"x",`), 422,
 			[]string{"/vim/auth_cred/bearer_token"},
 		},
-		{"a kubeconfig that is no text", `{"vim":{"type":"kubernetes","auth_cred":{"kubeconfig":1},"vim_project":{}}}`, 422, []string{"/vim/auth_cred/kubeconfig"}},
+		{
+			"a kubeconfig that is no text",
+			`{"vim":{"type":"kubernetes","auth_cred":{"kubeconfig":1},"vim_project":{}}}`, 422,
+			[]string{"/vim/auth_cred/kubeconfig"},
+		},
 		{
 			"no token", `{"vim":{"type":"kubernetes","auth_url":"http://k","auth_cred":{},"vim_project":{}}}`, 422,
 			[]string{"/vim/auth_cred"},
@@ -206,7 +210,8 @@ func kubeconfigVim(user, more string) string {
 		`"contexts":[{"name":"c","context":{"cluster":"k","user":"u","namespace":"cnf"}}],` +
 		`"clusters":[{"name":"k","cluster":{"server":"https://192.0.2.1:6443","certificate-authority-data":"Y2E="}}],` +
 		`"users":[{"name":"u","user":{` + user + `}}]}`
-	return `{"vim":{"type":"kubernetes","auth_cred":{` + more + `"kubeconfig":` + strconv.Quote(file) + `},"vim_project":{}}}`
+	return `{"vim":{"type":"kubernetes","vim_project":{},"auth_cred":{` + more + `"kubeconfig":` + strconv.Quote(file) +
+		`}}}`
 }
 
 // TestKubeconfigOfACluster: only the current context of the file is kept, in the form of other registrations.
@@ -301,6 +306,30 @@ func TestWhatTheDriverRefusesIsPointedAt(t *testing.T) {
 	a := b.Do(t, "POST", "/v1.0/vims", openstack)
 	require.Equal(t, 422, a.Status)
 	require.Equal(t, []string{"/vim/auth_cred/ssl_ca_cert"}, a.Pointers())
+}
+
+// TestMistakesOfAKubeconfigPointAtTheFile: the address and the authority of the connection come from the file, also
+// when the request changes a VIM.
+func TestMistakesOfAKubeconfigPointAtTheFile(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.register(t, kubernetes)
+	for _, member := range []string{"/interfaceInfo/endpoint", "/interfaceInfo/ssl_ca_cert", "/accessInfo"} {
+		b.check = func(v lcm.Vim) error {
+			bad := lcm.InvalidParam{
+				Pointer: "/vimConnectionInfo/" + lcm.Escape(v.Name) + member, Detail: "connection refused",
+			}
+			return lcm.AsError(lcm.Unprocessable(bad)).WithHint("give another auth_url")
+		}
+		body := kubeconfigVim(`"token":"t"`, "")
+		for _, a := range []apitest.Answer{
+			b.Do(t, "POST", "/v1.0/vims", body), b.Do(t, "PUT", "/v1.0/vims/"+id, body),
+		} {
+			require.Equal(t, 422, a.Status, member)
+			require.Equal(t, []string{"/vim/auth_cred/kubeconfig"}, a.Pointers(), member)
+			require.NotContains(t, string(a.Body), "auth_url")
+		}
+	}
 }
 
 // TestWrongCredentialsArePointedAt: the user can correct them, so they are not a failure of the VIM.

@@ -145,7 +145,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (_ *App, err erro
 	if err := a.openPackages(); err != nil {
 		return nil, err
 	}
-	a.openDomain(queue)
+	a.openDomain(ctx, queue)
 	if err := a.openNotify(); err != nil {
 		return nil, err
 	}
@@ -182,9 +182,9 @@ func (a *App) openPackages() error {
 }
 
 // openDomain makes the lifecycle service and the engine that works for it.
-func (a *App) openDomain(queue *engine.Queue) {
+func (a *App) openDomain(ctx context.Context, queue *engine.Queue) {
 	clock := lcm.SystemClock{}
-	a.drivers = newDrivers(a)
+	a.drivers = newDrivers(ctx, a)
 	var stores lcm.Stores = a.store
 	if a.opts.WrapStores != nil {
 		stores = a.opts.WrapStores(stores)

@@ -39,7 +39,7 @@ type drivers struct {
 
 var _ lcm.Infras = (*drivers)(nil)
 
-func newDrivers(a *App) *drivers {
+func newDrivers(ctx context.Context, a *App) *drivers {
 	d := &drivers{infras: maps.Clone(a.opts.Infras)}
 	if d.infras == nil {
 		d.infras = map[string]lcm.Infra{}
@@ -48,7 +48,7 @@ func newDrivers(a *App) *drivers {
 	dial := policy.Dialer(0).DialContext // callers have timeouts of their own
 	d.openstack = openstack.New(cloudConfig(a, policy), a.log)
 	d.infras[openstack.VimType] = d.openstack
-	d.clusters = kubernetes.NewAvailability(a.reportVims)
+	d.clusters = kubernetes.NewAvailability(ctx, a.reportVims)
 	d.helm = helm.New(helm.Config{
 		RequestTimeout: a.cfg.OpenStack.RequestTimeout, GracefulTimeout: a.cfg.OpenStack.GracefulTimeout,
 		Outbound: policy, Availability: d.clusters,

@@ -43,10 +43,10 @@ type ServerState struct {
 func (s ServerState) Available() bool { return s.Since.IsZero() }
 
 // NewAvailability returns an empty one. It calls changed, which must not block, when a server stops or begins to
-// answer. Close ends its probes.
-func NewAvailability(changed func()) *Availability {
+// answer. Its probes end with ctx or Close.
+func NewAvailability(ctx context.Context, changed func()) *Availability {
 	a := &Availability{changed: changed, servers: map[string]ServerState{}, silent: make(chan silentServer, maxServers)}
-	a.ctx, a.cancel = context.WithCancel(context.Background())
+	a.ctx, a.cancel = context.WithCancel(ctx)
 	a.wg.Go(a.watch)
 	return a
 }

@@ -24,7 +24,7 @@ func TestAvailability(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	changed := make(chan struct{}, 10)
-	a := kubernetes.NewAvailability(func() { changed <- struct{}{} })
+	a := kubernetes.NewAvailability(t.Context(), func() { changed <- struct{}{} })
 	t.Cleanup(a.Close)
 	get := func() {
 		t.Helper()
