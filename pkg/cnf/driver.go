@@ -179,17 +179,4 @@ func (d *Driver) DeleteSnapshot(context.Context, *lcm.Snapshot, *lcm.Instance) e
 
 // Options implements lcm.Infra. A HEAL that names no VNFC deletes and recreates the whole CNF, unless it says
 // "all": false.
-func (d *Driver) Options(r lcm.Request) (lcm.Options, error) {
-	o, err := tacker.Options(r)
-	if r.Type != sol.LcmOperationHeal || err != nil {
-		return o, err
-	}
-	var req sol.HealVnfRequest
-	if err := json.Unmarshal(r.Params, &req); err != nil {
-		return o, err
-	}
-	if _, given := req.AdditionalParams["all"]; !given {
-		o.Whole = len(req.VnfcInstanceID) == 0
-	}
-	return o, nil
-}
+func (d *Driver) Options(r lcm.Request) (lcm.Options, error) { return tacker.ContainerOptions(r) }

@@ -85,70 +85,15 @@ var podKind = (&unstructured.Unstructured{
 	Object: map[string]any{"apiVersion": "v1", "kind": "Pod"},
 }).GroupVersionKind()
 
-// heal makes objects that are not there again, then deletes the pods of the VNFCs; their controllers make others.
-func (k *work) heal(ctx context.Context) error {
-	incomplete, err := k.incomplete(ctx)
-	if err != nil {
-		return err
-	}
-	if incomplete {
-		if err := k.applyAll(ctx, k.Op.Scope.Counts); err != nil {
-			return err
-		}
-	}
-	pods := map[string]lcm.Resource{}
-	for _, r := range k.Op.Before.Inventory {
-		if r.VNFC != "" {
-			pods[r.VNFC] = r
-		}
-	}
-	for _, id := range k.Op.Scope.VNFCs {
-		r, ok := pods[id]
-		if !ok {
-			continue
-		}
-		err := k.Step(ctx, "delete the pod", id, func(ctx context.Context, step *lcm.Step) error {
-			s, err := k.session(ctx)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			step.Detail(r.Name)
-			o := &unstructured.Unstructured{}
-			o.SetGroupVersionKind(podKind)
-			o.SetName(r.Name)
-			o.SetUID(types.UID(r.ID))
-			return s.delete(ctx, o)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return k.ready(ctx, k.Op.Scope.Counts)
-}
-
-// incomplete says that objects of the releases are not there, or that this operation has begun to make them.
-func (k *work) incomplete(ctx context.Context) (bool, error) {
-	s, err := k.session(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer s.close()
-	is, err := k.observe(ctx, s)
-	if err != nil {
-		return false, err
-	}
-	return len(is.releases) < len(k.settings.releases) ||
-		slices.ContainsFunc(is.objects, func(o object) bool { return o.absent }) ||
-		slices.ContainsFunc(is.releases, func(o object) bool { return o.GetLabels()["operation"] == k.Op.ID }), nil
-}
-
 // Restore implements lcm.Infra: Helm rolls the releases back to their revisions from before the operation. Pods that
-// were not there before go first.
+// were not there before go first. A heal of the whole VNF is brought to its end instead.
 func (d *Driver) Restore(ctx context.Context, w *lcm.Execution) error {
 	k, err := d.begin(w)
 	if err != nil {
 		return err
+	}
+	if k.wholeHeal() {
+		return k.renew(ctx, k.before())
 	}
 	if err := k.chooseNew(ctx); err != nil {
 		return err
@@ -166,11 +111,16 @@ func (d *Driver) Restore(ctx context.Context, w *lcm.Execution) error {
 			return err
 		}
 	}
+	return k.ready(ctx, k.before())
+}
+
+// before are the numbers of VNFCs from before the operation.
+func (k *work) before() map[string]int {
 	counts := map[string]int{}
-	for _, c := range w.Op.Before.Instantiated.VnfcInfo {
+	for _, c := range k.Op.Before.Instantiated.VnfcInfo {
 		counts[c.VduID]++
 	}
-	return k.ready(ctx, counts)
+	return counts
 }
 
 // chooseNew marks the pods that were not there before the operation.

@@ -80,6 +80,19 @@ func (d *Driver) Terminate(ctx context.Context, w *lcm.Execution) error {
 	if err := k.graceful(ctx); err != nil {
 		return err
 	}
+	if err := k.uninstallAll(ctx); err != nil {
+		return err
+	}
+	s, err := k.session(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	return k.gone(ctx, s)
+}
+
+// uninstallAll lets Helm uninstall all releases, the last one first, each in a step of its own.
+func (k *work) uninstallAll(ctx context.Context) error {
 	for n := len(k.settings.releases) - 1; n >= 0; n-- {
 		r := &k.settings.releases[n]
 		err := k.Step(ctx, "uninstall the Helm release", r.name, func(ctx context.Context, _ *lcm.Step) error {
@@ -93,12 +106,7 @@ func (d *Driver) Terminate(ctx context.Context, w *lcm.Execution) error {
 			return err
 		}
 	}
-	s, err := k.session(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	return k.gone(ctx, s)
+	return nil
 }
 
 // graceful waits before a GRACEFUL termination.

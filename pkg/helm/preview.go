@@ -46,6 +46,12 @@ func (d *Driver) Preview(ctx context.Context, r lcm.Request) (*lcm.Preview, erro
 		out.Checks = append(out.Checks, lcm.Check{
 			State: lcm.CheckOK, Subject: "release " + spec.name, Detail: "Helm renders the chart in " + s.namespace,
 		})
+		if r.Type == sol.LcmOperationHeal && r.Scope != nil && r.Scope.Whole {
+			for _, o := range was {
+				out.Replace = append(out.Replace, planned(o, ""))
+			}
+			continue
+		}
 		difference(out, was, now)
 	}
 	out.Complete()
@@ -182,14 +188,16 @@ func (r *releaseWork) render(
 	return out.Manifest, nil
 }
 
+// planned is the entry of an object in a preview.
+func planned(o *unstructured.Unstructured, detail string) lcm.PlannedResource {
+	return lcm.PlannedResource{Type: o.GetKind(), Name: o.GetName(), Kind: kindOf(o.GetKind()), Detail: detail}
+}
+
 // difference lists the objects that come, go and change.
 func difference(out *lcm.Preview, was, now []*unstructured.Unstructured) {
 	same := func(a, b *unstructured.Unstructured) bool {
 		return a.GroupVersionKind() == b.GroupVersionKind() && a.GetName() == b.GetName() &&
 			a.GetNamespace() == b.GetNamespace()
-	}
-	planned := func(o *unstructured.Unstructured, detail string) lcm.PlannedResource {
-		return lcm.PlannedResource{Type: o.GetKind(), Name: o.GetName(), Kind: kindOf(o.GetKind()), Detail: detail}
 	}
 	for _, o := range now {
 		n := slices.IndexFunc(was, func(old *unstructured.Unstructured) bool { return same(old, o) })

@@ -143,8 +143,9 @@ func (*Driver) Granted(_ context.Context, w *lcm.Execution) error {
 		WithHint("let the NFVO grant VNFCs of Helm charts without them; values of the chart are in helm_parameters")
 }
 
-// Options implements lcm.Infra.
-func (*Driver) Options(r lcm.Request) (lcm.Options, error) { return tacker.Options(r) }
+// Options implements lcm.Infra. A HEAL that names no VNFC deletes and recreates the whole CNF, unless it says
+// "all": false.
+func (*Driver) Options(r lcm.Request) (lcm.Options, error) { return tacker.ContainerOptions(r) }
 
 // Lasting implements lcm.Infra.
 func (*Driver) Lasting(params sol.KeyValuePairs) sol.KeyValuePairs { return tacker.Lasting(params) }

@@ -110,8 +110,11 @@ func (k *work) apply(ctx context.Context, r *spec, counts map[string]int) error 
 		})
 }
 
-// attempt is the target of a step that a retry repeats: a cancel may have undone what it had reached.
+// attempt is the target of a step that a retry and a rollback repeat: a cancel may have undone what it had reached.
 func (k *work) attempt(release string) string {
+	if k.Op.State == sol.LcmOperationStateRollingBack {
+		return release + ", rollback"
+	}
 	if k.Op.Try <= 1 {
 		return release
 	}

@@ -3,6 +3,7 @@
 package tacker
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 
@@ -49,6 +50,23 @@ func Options(r lcm.Request) (lcm.Options, error) {
 	default:
 		return lcm.Options{}, nil
 	}
+}
+
+// ContainerOptions implements lcm.Infra.Options for CNFs: a HEAL that names no VNFC deletes and recreates the whole
+// CNF, unless it says "all": false.
+func ContainerOptions(r lcm.Request) (lcm.Options, error) {
+	o, err := Options(r)
+	if r.Type != sol.LcmOperationHeal || err != nil {
+		return o, err
+	}
+	var req sol.HealVnfRequest
+	if err := json.Unmarshal(r.Params, &req); err != nil {
+		return o, fmt.Errorf("decode the operation's request: %w", err)
+	}
+	if _, given := req.AdditionalParams[paramAll]; !given {
+		o.Whole = len(req.VnfcInstanceID) == 0
+	}
+	return o, nil
 }
 
 // healOptions reads all.

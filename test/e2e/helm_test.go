@@ -108,6 +108,22 @@ func TestChartsOverTheAPI(t *testing.T) {
 	}
 	require.Contains(t, string(encode(t, w.named("ConfigMap", "web-page")[0])), "Hello, world.", "parameters stay")
 
+	before, deployment := w.serverIDs(id), kubeapi.String(w.named("Deployment", "web")[0], "metadata", "uid")
+	plan, err = w.api.Plan(t.Context(), gybeapi.PlanRequest{
+		VnfInstanceID: id, Operation: sol.LcmOperationHeal, Params: encode(t, map[string]any{}),
+	})
+	require.NoError(t, err)
+	require.Len(t, plan.Replace, 4, "two pods, a Deployment and a ConfigMap")
+	w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{}))
+	require.Len(t, w.serverIDs(id), 2)
+	for _, pod := range w.serverIDs(id) {
+		require.NotContains(t, before, pod)
+	}
+	deployments := w.named("Deployment", "web")
+	require.Len(t, deployments, 1)
+	require.NotEqual(t, deployment, kubeapi.String(deployments[0], "metadata", "uid"))
+	require.Len(t, w.releaseSecrets(), 1, "the history starts again")
+
 	w.completed(w.terminate(id))
 	w.withoutChart()
 	require.NoError(t, w.api.DeleteInstance(t.Context(), id))

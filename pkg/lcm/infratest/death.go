@@ -72,6 +72,14 @@ func testHealSurvivesDeath(t *testing.T, h Harness) {
 	})
 }
 
+func testWholeHealSurvivesDeath(t *testing.T, h Harness) {
+	t.Helper()
+	surviveDeaths(t, h, func(v *vnf) {
+		v.instantiate()
+		v.admit(sol.LcmOperationHeal, sol.HealVnfRequest{AdditionalParams: sol.KeyValuePairs{"all": true}})
+	})
+}
+
 func testTerminateSurvivesDeath(t *testing.T, h Harness) {
 	t.Helper()
 	surviveDeaths(t, h, func(v *vnf) {

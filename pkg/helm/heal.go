@@ -1,0 +1,103 @@
+package helm
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
+)
+
+// heal makes objects that are not there again, then deletes the pods of the VNFCs; their controllers make others. A
+// heal of the whole VNF makes all releases again.
+func (k *work) heal(ctx context.Context) error {
+	if k.wholeHeal() {
+		return k.renew(ctx, k.Op.Scope.Counts)
+	}
+	incomplete, err := k.incomplete(ctx)
+	if err != nil {
+		return err
+	}
+	if incomplete {
+		if err := k.applyAll(ctx, k.Op.Scope.Counts); err != nil {
+			return err
+		}
+	}
+	pods := map[string]lcm.Resource{}
+	for _, r := range k.Op.Before.Inventory {
+		if r.VNFC != "" {
+			pods[r.VNFC] = r
+		}
+	}
+	for _, id := range k.Op.Scope.VNFCs {
+		r, ok := pods[id]
+		if !ok {
+			continue
+		}
+		err := k.Step(ctx, "delete the pod", id, func(ctx context.Context, step *lcm.Step) error {
+			s, err := k.session(ctx)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			step.Detail(r.Name)
+			o := &unstructured.Unstructured{}
+			o.SetGroupVersionKind(podKind)
+			o.SetName(r.Name)
+			o.SetUID(types.UID(r.ID))
+			return s.delete(ctx, o)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return k.ready(ctx, k.Op.Scope.Counts)
+}
+
+// incomplete says that objects of the releases are not there, or that this operation has begun to make them.
+func (k *work) incomplete(ctx context.Context) (bool, error) {
+	s, err := k.session(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer s.close()
+	is, err := k.observe(ctx, s)
+	if err != nil {
+		return false, err
+	}
+	return len(is.releases) < len(k.settings.releases) ||
+		slices.ContainsFunc(is.objects, func(o object) bool { return o.absent }) ||
+		slices.ContainsFunc(is.releases, func(o object) bool { return o.GetLabels()["operation"] == k.Op.ID }), nil
+}
+
+// wholeHeal says that the operation deletes and recreates the whole VNF.
+func (k *work) wholeHeal() bool {
+	return k.Op.Type == sol.LcmOperationHeal && k.Op.Scope != nil && k.Op.Scope.Whole
+}
+
+// renew uninstalls all releases and waits until nothing of the instance is left, once in an operation; then it
+// installs them with these numbers of VNFCs. Helm's history starts again, so there is no revision to which a rollback
+// could lead: it installs the same charts with the numbers from before.
+func (k *work) renew(ctx context.Context, counts map[string]int) error {
+	if err := k.uninstallAll(ctx); err != nil {
+		return err
+	}
+	err := k.Step(ctx, "wait until the objects are gone", "", func(ctx context.Context, _ *lcm.Step) error {
+		s, err := k.session(ctx)
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		return k.gone(ctx, s)
+	})
+	if err != nil {
+		return err
+	}
+	if err := k.applyAll(ctx, counts); err != nil {
+		return err
+	}
+	return k.ready(ctx, counts)
+}
