@@ -169,6 +169,9 @@ func (c *commandRun) read(ctx context.Context, conn Connection) (remote.Status, 
 	defer cancel(nil)
 	limited, stop := context.WithTimeoutCause(ctx, max(left, time.Millisecond), errTooLong)
 	defer stop()
+	if c.cp.Offset > maxOutput {
+		return c.awaitEnd(limited, conn)
+	}
 
 	var mu sync.Mutex
 	at := c.cp.Offset
@@ -199,18 +202,53 @@ func (c *commandRun) read(ctx context.Context, conn Connection) (remote.Status, 
 			}
 		}
 	})
-	st, err := conn.Follow(limited, c.id(), at, func(line string, next int64) {
-		c.s.Logf(ctx, c.hide.Hide(line))
+	enough, full := context.WithCancelCause(limited)
+	defer full(nil)
+	st, err := conn.Follow(enough, c.id(), at, func(line string, next int64) {
 		mu.Lock()
-		at = next
-		mu.Unlock()
+		defer mu.Unlock()
+		if at > maxOutput {
+			return
+		}
+		if at = next; at > maxOutput {
+			line = fmt.Sprintf("(the command writes more than %d KiB; the rest is not shown)", maxOutput>>10)
+			full(errFull)
+		}
+		c.s.Logf(ctx, c.hide.Hide(line))
 	})
 	close(over)
 	keeper.Wait()
 	if kept := keep(context.WithoutCancel(ctx)); kept != nil {
 		return st, kept
 	}
+	if errors.Is(err, errFull) {
+		return c.awaitEnd(limited, conn)
+	}
 	return st, err
+}
+
+// maxOutput limits the output of one run of a command in the step's log, in bytes, like that of scripts.
+const maxOutput = 1 << 20
+
+// errFull ends the reading of a command's output.
+var errFull = errors.New("the log has enough output of the command")
+
+// awaitEnd waits for the end of a command whose output is not read any more.
+func (c *commandRun) awaitEnd(ctx context.Context, conn Connection) (remote.Status, error) {
+	for {
+		st, err := conn.Status(ctx, c.id())
+		if err == nil && st.State == remote.Running {
+			err = pause(ctx, time.Second)
+		} else if err == nil {
+			return st, nil
+		}
+		if ctx.Err() != nil {
+			return st, context.Cause(ctx)
+		}
+		if err != nil {
+			return st, err
+		}
+	}
 }
 
 // settle acts on the end of a run; it returns true when another run is to begin.
@@ -272,6 +310,9 @@ func (c *commandRun) next(ctx context.Context, after time.Time, failures int) er
 	return c.s.Save(ctx, c.cp)
 }
 
+// maxReason limits the output of a command in an error, in bytes.
+const maxReason = 2000
+
 // lastLine reads the end of the output; it is only for the message.
 func (c *commandRun) lastLine(ctx context.Context) string {
 	conn, release, err := c.Driver.connect(ctx, c.w.Instance.ID, c.to)
@@ -281,15 +322,21 @@ func (c *commandRun) lastLine(ctx context.Context) string {
 	defer release()
 	short, cancel := context.WithTimeoutCause(ctx, c.o.CommandTimeout, errSlow)
 	defer cancel()
-	out, err := conn.Output(short, "tail -n 5 "+remote.Dir(c.id())+"/log", nil, 64<<10)
+	// Twice as much as is shown, so that no secret is cut before it is hidden.
+	out, err := conn.Output(short, fmt.Sprintf("tail -c %d %s/log", 2*maxReason, remote.Dir(c.id())), nil, 4*maxReason)
 	if err != nil {
 		return ""
 	}
-	lines := strings.FieldsFunc(strings.ToValidUTF8(string(out), "\uFFFD"), func(r rune) bool { return r == '\n' })
+	text := c.hide.Hide(strings.ToValidUTF8(string(out), "\uFFFD"))
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
 	if len(lines) == 0 {
 		return ""
 	}
-	return c.hide.Hide(strings.TrimSpace(lines[len(lines)-1]))
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if len(last) > maxReason {
+		last = "…" + strings.ToValidUTF8(last[len(last)-maxReason:], "")
+	}
+	return last
 }
 
 // tidy removes the files of the runs from the machine. A failure does no harm: they go with the next reboot.

@@ -62,52 +62,89 @@ func TestCommands(t *testing.T) {
 	require.Empty(t, strings.TrimSpace(w.on("VDU1-0", "ls -d /tmp/gybe-* 2>/dev/null; true")), "nothing is left behind")
 }
 
+// otherOperation is one that runs commands of the configuration for some VNFCs.
+type otherOperation struct {
+	typ    sol.LcmOperationType
+	params string
+	scope  *lcm.Scope
+	before []string // VNFCs before the operation, if it adds some
+	steps  []string
+}
+
+var otherOperations = []otherOperation{
+	{
+		typ: sol.LcmOperationHeal, params: `{"vnfcInstanceId":["VDU1-1"]}`,
+		scope: &lcm.Scope{Flavour: "default", VNFCs: []string{"VDU1-1"}},
+		steps: []string{"healing 1: command VDU1-1"},
+	},
+	{ // the machine and the id of the VNFC are new
+		typ: sol.LcmOperationHeal, params: `{"vnfcInstanceId":["VDU1-7"]}`,
+		scope:  &lcm.Scope{Flavour: "default", VNFCs: []string{"VDU1-7"}},
+		before: []string{"VDU1-0", "VDU1-7", "VDU2-0"},
+		steps:  []string{"healing 1: command VDU1-1"},
+	},
+	{
+		typ: sol.LcmOperationScale, params: `{"type":"SCALE_IN","aspectId":"a"}`,
+		scope:  &lcm.Scope{Flavour: "default", Remove: []string{"VDU1-1"}},
+		before: []string{"VDU1-0", "VDU1-1", "VDU2-0"},
+		steps:  []string{"scale-in 1: command VDU1-1"},
+	},
+	{
+		typ: sol.LcmOperationScale, params: `{"type":"SCALE_OUT","aspectId":"a"}`,
+		scope: &lcm.Scope{Flavour: "default", Add: map[string]int{"VDU1": 1}}, before: []string{"VDU1-0", "VDU2-0"},
+		steps: []string{"scale-out 1: command VDU1-1"},
+	},
+	{
+		typ: sol.LcmOperationTerminate, params: `{"terminationType":"FORCEFUL"}`,
+		steps: []string{"termination 1: command VDU1-0", "termination 1: command VDU1-1"},
+	},
+}
+
+// beginOther admits it.
+func (w *world) beginOther(o otherOperation) {
+	w.t.Helper()
+	w.begin(o.typ, commands, nil, o.params, func(op *lcm.Operation) {
+		op.Scope = o.scope
+		if o.before == nil {
+			return
+		}
+		op.Before.Instantiated.VnfcInfo = nil
+		for _, id := range o.before {
+			op.Before.Instantiated.VnfcInfo = append(op.Before.Instantiated.VnfcInfo, sol.VnfcInfo{ID: id})
+		}
+	})
+}
+
 // TestCommandsOfOtherOperations: each operation runs its commands for the VNFCs that it is about.
 func TestCommandsOfOtherOperations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for _, tt := range []struct {
-		typ    sol.LcmOperationType
-		params string
-		scope  *lcm.Scope
-		before []string // VNFCs before the operation, if it adds some
-		steps  []string
-	}{
-		{
-			typ: sol.LcmOperationHeal, params: `{"vnfcInstanceId":["VDU1-1"]}`,
-			scope: &lcm.Scope{Flavour: "default", VNFCs: []string{"VDU1-1"}},
-			steps: []string{"healing 1: command VDU1-1"},
-		},
-		{
-			typ: sol.LcmOperationScale, params: `{"type":"SCALE_IN","aspectId":"a"}`,
-			scope:  &lcm.Scope{Flavour: "default", Remove: []string{"VDU1-1"}},
-			before: []string{"VDU1-0", "VDU1-1", "VDU2-0"},
-			steps:  []string{"scale-in 1: command VDU1-1"},
-		},
-		{
-			typ: sol.LcmOperationScale, params: `{"type":"SCALE_OUT","aspectId":"a"}`,
-			scope: &lcm.Scope{Flavour: "default", Add: map[string]int{"VDU1": 1}}, before: []string{"VDU1-0", "VDU2-0"},
-			steps: []string{"scale-out 1: command VDU1-1"},
-		},
-		{
-			typ: sol.LcmOperationTerminate, params: `{"terminationType":"FORCEFUL"}`,
-			steps: []string{"termination 1: command VDU1-0", "termination 1: command VDU1-1"},
-		},
-	} {
-		w.begin(tt.typ, commands, nil, tt.params, func(op *lcm.Operation) {
-			op.Scope = tt.scope
-			if tt.before == nil {
-				return
-			}
-			op.Before.Instantiated.VnfcInfo = nil
-			for _, id := range tt.before {
-				op.Before.Instantiated.VnfcInfo = append(op.Before.Instantiated.VnfcInfo, sol.VnfcInfo{ID: id})
-			}
-		})
+	for _, o := range otherOperations {
+		w.beginOther(o)
 		w.Complete(t)
-		require.Equal(t, tt.steps, w.order(), string(tt.typ))
+		require.Equal(t, o.steps, w.order(), string(o.typ))
 	}
-	require.Equal(t, "heal VDU1\nin\nout\nend\n", w.on("VDU1-1", "cat /tmp/ran"))
+	require.Equal(t, "heal VDU1\nheal VDU1\nin\nout\nend\n", w.on("VDU1-1", "cat /tmp/ran"))
+}
+
+// TestDeathInOtherOperations: nodes die at every write of every hook. Each command runs once.
+func TestDeathInOtherOperations(t *testing.T) {
+	t.Parallel()
+	for n, o := range otherOperations {
+		t.Run(fmt.Sprintf("%d %s", n, o.typ), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			deaths := mgmttest.SurviveDeaths(t, func() *mgmttest.Task {
+				w.on("VDU1-1", "rm -f /tmp/ran")
+				w.beginOther(o)
+				return w.Task
+			}, func(k *mgmttest.Task) {
+				require.Equal(t, o.steps, w.order())
+				require.Equal(t, 1, strings.Count(w.on("VDU1-1", "cat /tmp/ran"), "\n"), "death at write %d", k.DieAt)
+			})
+			require.Greater(t, deaths, 12)
+		})
+	}
 }
 
 // one is a configuration with one command for VDU2.

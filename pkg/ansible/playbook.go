@@ -180,7 +180,11 @@ func (t *task) failed(name, recap string, failures []script.PlaybookFailure) err
 		if f.Unreachable {
 			what = "host unreachable"
 		}
-		details = append(details, fmt.Sprintf("%s on %s at task %q: %s", what, host, f.Task, t.hide.Hide(f.Message)))
+		message := t.hide.Hide(f.Message)
+		if len(message) > maxReason {
+			message = strings.ToValidUTF8(message[:maxReason], "") + "…"
+		}
+		details = append(details, fmt.Sprintf("%s on %s at task %q: %s", what, host, f.Task, message))
 	}
 	if len(details) == 0 {
 		details = []string{recap}

@@ -42,7 +42,7 @@ func (c *Client) Follow(
 	defer f.close()
 	wait, asked := pollFirst, time.Now()
 	for {
-		news, done, err := f.poll()
+		news, done, err := f.poll(ctx)
 		st.Offset = f.at
 		if err != nil {
 			return st, f.wrapError(ctx, err)
@@ -60,7 +60,7 @@ func (c *Client) Follow(
 				return st, f.wrapError(ctx, err)
 			}
 			if now.State == Lost || now.State == Absent {
-				_, _, _ = f.poll() // its last output
+				_, _, _ = f.poll(ctx) // its last output
 				f.emitRest()
 				st.State, st.Offset = now.State, f.at
 				return st, nil
@@ -95,8 +95,9 @@ type follower struct {
 	buf  [chunk]byte
 }
 
-// poll reads new output; done is the exit status after the job has ended and all output was read.
-func (f *follower) poll() (news bool, done *int, err error) {
+// poll reads new output; done is the exit status after the job has ended and all output was read. It ends with
+// the cause of ctx, because a job can write faster than its log is read.
+func (f *follower) poll(ctx context.Context) (news bool, done *int, err error) {
 	// The status is read before the log, so that the log of an ended job is complete.
 	rc, err := f.status()
 	if err != nil {
@@ -111,14 +112,14 @@ func (f *follower) poll() (news bool, done *int, err error) {
 			return false, nil, err
 		}
 	}
-	for f.log != nil {
+	for complete := f.log == nil; !complete; {
+		if ctx.Err() != nil {
+			return news, nil, context.Cause(ctx)
+		}
 		n, err := f.log.ReadAt(f.buf[:], f.at+f.skip+int64(len(f.rest)))
 		f.splitLines(f.buf[:n])
 		news = news || n > 0
-		if errors.Is(err, io.EOF) || err == nil && n == 0 {
-			break
-		}
-		if err != nil {
+		if complete = errors.Is(err, io.EOF) || err == nil && n == 0; err != nil && !complete {
 			return news, nil, err
 		}
 	}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 try:
     from ansible.plugins.callback import CallbackBase
@@ -9,7 +10,7 @@ except ImportError:  # scripts of packages cannot use this module
     CallbackBase = object
 
 MAX_FAILURES = 100
-MAX_MESSAGE = 2000
+MAX_MESSAGE = 4000  # twice as much as is shown, so that no secret is cut before it is hidden
 
 DOCUMENTATION = """
     name: gybe_report
@@ -17,6 +18,12 @@ DOCUMENTATION = """
     short_description: writes a report
     description: writes the PLAY RECAP and the failed tasks to a file
 """
+
+
+def said(values, name):
+    """The text of a result, without the last words of ssh."""
+    text = str(values.get(name) or "").strip()
+    return re.sub(r"(\A|\n)Shared connection to \S+ closed\.\Z", "", text).strip()
 
 
 class CallbackModule(CallbackBase):
@@ -35,8 +42,10 @@ class CallbackModule(CallbackBase):
         if values.get("_ansible_no_log") or "censored" in values:
             message = "the output has been hidden (no_log)"
         else:
-            parts = [values.get(name) for name in ("msg", "module_stderr", "stderr")]
-            message = ": ".join(str(p).strip() for p in parts if p)
+            parts = [said(values, name) for name in ("msg", "module_stderr", "stderr")]
+            if not any(parts[1:]):  # commands on a terminal have one output for both
+                parts.append("\n".join(said(values, "stdout").splitlines()[-1:]))
+            message = ": ".join(p for p in parts if p)
         if len(self.failures) < MAX_FAILURES:
             self.failures.append({
                 "host": result._host.get_name(), "task": result._task.get_name().strip(), "unreachable": unreachable,
