@@ -1,6 +1,9 @@
 package cli_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -96,6 +99,12 @@ func TestCommands(t *testing.T) {
 	p.Setup = func(e *testscript.Env) error {
 		e.Setenv("K8S_URL", url)
 		e.Setenv("K8S_TOKEN", token)
+		config := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: here,
+contexts: [{name: here, context: {cluster: test, user: gybe}}], users: [{name: gybe, user: {token: %s}}],
+clusters: [{name: test, cluster: {server: "%s", insecure-skip-tls-verify: true}}]}`, token, url)
+		if err := os.WriteFile(filepath.Join(e.WorkDir, "cluster.conf"), []byte(config), 0o600); err != nil {
+			return err
+		}
 		return setup(e)
 	}
 	t.Run("scripts", func(t *testing.T) { testscript.Run(t, p) })

@@ -88,15 +88,20 @@ func (a *app) vimRegister() *cobra.Command {
 		Long: `Register a VIM. The server logs in to it first. The file has the body of the request, {"vim": {…}}, only
 the inner object, or the parameters of openstack vim register --config-file; it is JSON with comments, or
 YAML; the name - reads standard input. Flags take precedence over the file. With --cloud no file
-is needed: the login comes from the node's own clouds.yaml (openstack.clouds_file).`,
+is needed: the login comes from the node's own clouds.yaml (openstack.clouds_file). With --kubeconfig
+the VIM is a Kubernetes cluster; address, authority and credentials come from the current context of
+that file, which must have them in itself (kubectl config view --raw --flatten --minify prints such a file).`,
 		Example: `  gybe vim register vim.json --ca-cert ca.pem --default
-  gybe vim register --cloud prod --region east --name prod-east`,
+  gybe vim register --cloud prod --region east --name prod-east
+  gybe vim register --kubeconfig admin.conf --name edge`,
 	}
-	var name, cloud, region, ca string
+	var name, cloud, region, ca, kubeconfig string
 	var isDefault bool
 	flags := cmd.Flags()
 	flags.StringVar(&name, "name", "", "name of the VIM")
 	flags.StringVar(&cloud, "cloud", "", "cloud of the node's clouds.yaml to log in to")
+	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig file of a Kubernetes cluster to register")
+	cmd.MarkFlagsMutuallyExclusive("cloud", "kubeconfig")
 	flags.StringVar(&region, "region", "", "region of the services; register one VIM for each")
 	flags.StringVar(&ca, "ca-cert", "", "PEM file with the CA of the VIM's certificates")
 	flags.BoolVar(&isDefault, "default", false, "use it for VNFs whose request does not name a VIM")
@@ -106,6 +111,13 @@ is needed: the login comes from the node's own clouds.yaml (openstack.clouds_fil
 			return err
 		}
 		v.Name, v.IsDefault = cmp.Or(name, v.Name), v.IsDefault || isDefault
+		if kubeconfig != "" {
+			file, err := a.readFile(kubeconfig)
+			if err != nil {
+				return err
+			}
+			v.Type, v.AuthCred["kubeconfig"] = cmp.Or(v.Type, "kubernetes"), string(file)
+		}
 		v.Type = cmp.Or(v.Type, "openstack") // as the openstack command does
 		if cloud != "" {
 			v.AuthCred["cloud"] = cloud
@@ -120,8 +132,8 @@ is needed: the login comes from the node's own clouds.yaml (openstack.clouds_fil
 			}
 			v.AuthCred["ssl_ca_cert"] = string(pem)
 		}
-		if len(args) == 0 && cloud == "" {
-			return failWith(ExitUsage, "name a file that describes the VIM, or --cloud")
+		if len(args) == 0 && cloud == "" && kubeconfig == "" {
+			return failWith(ExitUsage, "name a file that describes the VIM, --cloud or --kubeconfig")
 		}
 		c, err := a.client()
 		if err != nil {
