@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"slices"
 	"strings"
 
@@ -249,11 +250,17 @@ func (d *Kubespray) healStart(ctx context.Context, w *lcm.Execution) error {
 	if len(masters) == 0 {
 		return nil
 	}
-	// A machine that joins asks the cluster where its API server is; the answer may be a master that has gone.
+	// A machine that joins asks the cluster where its API server is. By default this is the first master.
 	return op.w.Step(ctx, titleDiscovery, "", func(ctx context.Context, s *lcm.Step) error {
-		server := "https://" + op.t.masters[0].ip + ":" + serverPort
-		s.Detail(server)
-		return op.cluster.withAPI(ctx, func(api *kubernetes.Client) error { return api.SetDiscovery(ctx, server) })
+		endpoint := net.JoinHostPort(op.t.masters[0].ip, serverPort)
+		gone := make([]string, len(masters))
+		for i, m := range masters {
+			gone[i] = m.ip
+		}
+		s.Detail(endpoint + " in place of " + strings.Join(gone, ", "))
+		return op.cluster.withAPI(ctx, func(api *kubernetes.Client) error {
+			return api.ReplaceEndpoint(ctx, gone, endpoint)
+		})
 	})
 }
 

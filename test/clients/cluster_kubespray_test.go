@@ -92,7 +92,7 @@ func sessionWithKubespray(t *testing.T, flavour string, masters int) {
 	id := lifeOn(t, w, cluster{
 		form: version1, source: "kubernetes-cluster-kubespray", archive: "kubespray_vnf_package.zip",
 		params: flavour + "_kubernetes_param_file.json", flavour: flavour, aspect: "worker_instance",
-		masters: masters, keepsMasters: true, others: map[string]int{"externalLB": 1}, expected: rowsOfKubespray(),
+		masters: masters, others: map[string]int{"externalLB": 1}, expected: rowsOfKubespray(),
 		change: func(p obj) {
 			additional, _ := p["additionalParams"].(obj)
 			install, _ := additional["k8s_cluster_installation_param"].(obj)

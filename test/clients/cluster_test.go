@@ -32,8 +32,6 @@ type cluster struct {
 	// names are the options of create, and later those of the operations after the instantiation.
 	names, later string
 	masters      int
-	// keepsMasters says that no single master is healed.
-	keepsMasters bool
 	// others are the VNFCs that are no nodes, by VDU.
 	others   map[string]int
 	expected clusterRows
@@ -118,7 +116,7 @@ func lifeOn(t *testing.T, w *world, c cluster) string {
 	// Heal a worker, a master where others remain, and the whole.
 	healed := "Heal request for VNF Instance " + id + " has been accepted."
 	vdus := []string{"workerNode"}
-	if c.masters > 1 && !c.keepsMasters {
+	if c.masters > 1 {
 		vdus = append(vdus, "masterNode")
 	}
 	for _, vdu := range vdus {

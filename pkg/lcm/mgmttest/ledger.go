@@ -26,6 +26,7 @@ type Ledger struct {
 	logs     map[int64][]string // by id of a step
 	told     []string           // texts of open steps, in this order
 	vims     map[string]lcm.Vim
+	removed  []string // ids of VIMs
 	writes   int
 	deaths   int
 	dead     bool
@@ -114,6 +115,7 @@ func (l *Ledger) CommitTick(_ context.Context, c lcm.Claim, t lcm.Tick) error {
 		}
 		for _, id := range t.Effects.RemoveVims {
 			delete(l.vims, id)
+			l.removed = append(l.removed, id)
 		}
 		for n := range l.steps {
 			if s := &l.steps[n]; s.State == lcm.StepOpen && !lcm.Running(l.op.State) {

@@ -37,6 +37,13 @@ func (l *Ledger) Vims() map[string]lcm.Vim {
 	return maps.Clone(l.vims)
 }
 
+// Removed are the ids of the VIMs that the operation has removed, in this order.
+func (l *Ledger) Removed() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.removed)
+}
+
 // Writes is how often something was to be stored, lost writes included.
 func (l *Ledger) Writes() int {
 	l.mu.Lock()

@@ -29,6 +29,9 @@ type VNF struct {
 	// VNFD and Package are what was onboarded.
 	VNFD    *vnfd.VNFD
 	Package fs.FS
+	// Infra is the infra driver; nil is one that changes nothing: the test makes the machines, and the instance has
+	// them from the beginning.
+	Infra lcm.Infra
 	// Tuning is that of the nodes; its zero value has the engine's defaults.
 	Tuning execution.Tuning
 }
@@ -121,7 +124,7 @@ func (k *Task) tick(ctx context.Context, node string) (after time.Duration, agai
 		Store: k.Ledger, Packages: k.vnf, Clock: lcm.SystemClock{}, Log: slog.New(slog.DiscardHandler), Node: node,
 		Tuning: k.vnf.Tuning,
 		Planner: &execution.Planner{
-			Infras: infra{}, Mgmt: mgmt.Registry{k.vnf.Name: k.vnf.Driver()}, Grantor: infra{},
+			Infras: infras{k.vnf.Infra}, Mgmt: mgmt.Registry{k.vnf.Name: k.vnf.Driver()}, Grantor: infra{},
 		},
 	}
 	after, again, err = r.Advance(ctx, k.Operation().ID)

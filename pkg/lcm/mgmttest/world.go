@@ -51,13 +51,22 @@ func (v VNF) ModelOf(context.Context, string) (*vnfd.VNFD, error) { return v.VNF
 // Files implements lcm.Packages.
 func (v VNF) Files(context.Context, string) (fs.FS, error) { return v.Package, nil }
 
-// infra changes nothing: the test makes the machines, and the instance has them from the beginning. The methods that
-// are not here are not called.
+// infras has one driver for all VIMs.
+type infras struct{ own lcm.Infra }
+
+// Infra returns the test's driver.
+func (i infras) Infra(string) (lcm.Infra, bool) {
+	if i.own == nil {
+		return infra{}, true
+	}
+	return i.own, true
+}
+
+// infra changes nothing. The methods that are not here are not called.
 type infra struct{ unused }
 
 type unused = interface{ lcm.Infra }
 
-func (infra) Infra(string) (lcm.Infra, bool)                     { return infra{}, true }
 func (infra) Options(lcm.Request) (lcm.Options, error)           { return lcm.Options{}, nil }
 func (infra) Replaces(lcm.Request) ([]string, error)             { return nil, nil }
 func (infra) Lasting(params sol.KeyValuePairs) sol.KeyValuePairs { return params }

@@ -48,6 +48,7 @@ type run struct {
 	script           fs.FS
 	hosts            map[string]*host
 	masters, workers []*host
+	etcd             []*host
 	limit            []string
 	vars             map[string]string
 	settings         struct {
@@ -135,9 +136,9 @@ func (r *run) read(name string) error {
 		}
 		return out
 	}
-	r.masters, r.workers = members("kube_control_plane"), members("kube_node")
-	if len(r.masters) == 0 {
-		return errors.New("the group kube_control_plane is empty")
+	r.masters, r.workers, r.etcd = members("kube_control_plane"), members("kube_node"), members("etcd")
+	if len(r.masters) == 0 || len(r.etcd) == 0 {
+		return errors.New("the group kube_control_plane or etcd is empty")
 	}
 	vars, err := r.p.ReadFile(path.Dir(name) + "/group_vars/k8s_cluster/zz_gybe.yml")
 	if err != nil {
@@ -201,6 +202,13 @@ func (r *run) task(ctx context.Context, h *host, name, command string, stdin []b
 	h.ok, h.changed = h.ok+1, h.changed+1
 	r.p.Printf("changed: [%s]\n", h.name)
 	return out, true
+}
+
+// fail records that a task of this program, not a command, has failed on a host.
+func (h *host) fail(r *run, task, message string) {
+	h.failed++
+	r.p.Printf("\nTASK [%s] ****************************\nfatal: [%s]: FAILED! => {\"msg\": %q}\n", task, h.name,
+		message)
 }
 
 // connect logs in to a host.

@@ -57,7 +57,7 @@ func (s *settings) fetchConfig(cl *kubeapi.Cluster) error {
 	if err := yaml.Unmarshal([]byte(conf), &doc); err != nil {
 		return err
 	}
-	s.sans = append(s.sans, doc.APIServer.CertSANs...)
+	s.sans, s.endpoint = append(s.sans, doc.APIServer.CertSANs...), doc.ControlPlaneEndpoint
 	if doc.Networking.ServiceSubnet != "" {
 		s.serviceSubnet = doc.Networking.ServiceSubnet
 	}

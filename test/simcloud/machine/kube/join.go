@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,7 +62,8 @@ func (n *Node) join(ctx context.Context, p *process.Proc, f *process.Flags) int 
 		if err := s.fetchConfig(cl); err != nil {
 			return fatal(p, "error execution phase preflight: unable to fetch the kubeadm-config ConfigMap: %v", err)
 		}
-		if err := n.masterFiles(p, cl, s, endpoint); err != nil {
+		// The programs of a master use the endpoint of the ConfigMap, not that of the discovery.
+		if err := n.masterFiles(p, cl, s, cmp.Or(s.endpoint, endpoint)); err != nil {
 			return fatal(p, "error execution phase control-plane-prepare/certs: %v", err)
 		}
 		n.reg.hold(cl, n)
@@ -84,6 +86,13 @@ func (n *Node) join(ctx context.Context, p *process.Proc, f *process.Flags) int 
 	}
 	if s.controlPlane {
 		p.Printf("[check-etcd] Checking that the etcd cluster is healthy\n")
+		admin, err := loadConfig(n.read(adminConf))
+		if err == nil {
+			err = n.answers(ctx, p, admin, configPath)
+		}
+		if err != nil {
+			return fatal(p, "error execution phase check-etcd: could not retrieve the list of etcd endpoints: %v", err)
+		}
 		for _, m := range cl.Members() {
 			if !m.Up {
 				return fatal(p, "error execution phase check-etcd: etcd cluster is not healthy: failed to dial "+
