@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gybe-nfv/gybe/pkg/k8scluster"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	simmachine "github.com/gybe-nfv/gybe/test/simcloud/machine"
 )
@@ -69,4 +70,17 @@ func TestHealOfOneOfSeveralMasters(t *testing.T) {
 	m.balanced([]byte{15, 14, 16}, []byte{21})
 	m.complete(m.scale(1, nil, nil))
 	require.Equal(t, []string{"master14", "master15", "master16", "worker21", "worker22"}, m.nodes())
+}
+
+// A heal of the whole VNF makes a new cluster, with the same directory of the inventory.
+func TestHealOfAllMachinesMakesANewCluster(t *testing.T) {
+	t.Parallel()
+	m := newSprayed(t, 1, 1)
+	m.complete(m.instantiation())
+	before := m.vims[k8scluster.VimID(m.id)].Connection
+	m.complete(m.healAll())
+	require.Equal(t, []string{"master12", "worker22"}, m.nodes())
+	require.Equal(t, []string{"cluster.yml", "cluster.yml"}, m.played())
+	require.NotEqual(t, before, m.vims[k8scluster.VimID(m.id)].Connection)
+	m.balanced([]byte{12}, []byte{22})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
 	"slices"
@@ -42,7 +43,9 @@ type sprayed struct {
 	// there is what the VIM has of the instance.
 	there *lcm.Instance
 	next  map[string]byte // the last byte of the address of the next machine, by VDU
-	boots int
+	// prefix begins the names of its machines, and is "" for the first instance.
+	prefix string
+	boots  int
 	// options are those of the driver; Connect and SSHPort are filled in.
 	options k8scluster.Options
 	// instance is that of the last operation, and vims are those that are registered.
@@ -128,12 +131,10 @@ func (m *sprayed) complete(k *mgmttest.Task) *mgmttest.Task {
 // remember takes the outcome of an operation over.
 func (m *sprayed) remember(k *mgmttest.Task) {
 	m.instance = k.Instance(m.t)
-	for id, v := range k.Vims() {
-		m.vims[id] = v
-	}
-	for _, id := range k.Removed() {
+	for _, id := range k.Removed() { // an operation may register a VIM after it has removed one
 		delete(m.vims, id)
 	}
+	maps.Copy(m.vims, k.Vims())
 }
 
 // instantiation makes the cluster.
@@ -286,7 +287,7 @@ func (m *sprayed) boot(vdu, vnfc string) error {
 	cp := map[string]string{
 		"masterNode": "masterNode_CP1", "workerNode": "workerNode_CP2", "externalLB": "externalLB_CP3",
 	}[vdu]
-	host := fmt.Sprintf("%s-%d", vdu, octet)
+	host := fmt.Sprintf("%s%s-%d", m.prefix, vdu, octet)
 	vnfc = cmp.Or(vnfc, host)
 	m.boots++
 	server := fmt.Sprintf("server-%s-%d", host, m.boots)

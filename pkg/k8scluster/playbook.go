@@ -51,7 +51,8 @@ type playbook struct {
 // claimInventory makes the directory of the inventory the instance's own, before there is a machine.
 func (op *spray) claimInventory(ctx context.Context) error {
 	return op.w.Step(ctx, titleInventory, "", func(ctx context.Context, s *lcm.Step) error {
-		r := op.newRun(titleInventory, "claim", op.host, s)
+		// Two hooks of an instantiation do this, and the first may have needed several attempts.
+		r := op.newRun(titleInventory, "claim-"+op.w.Op.Phase, op.host, s)
 		r.job = func(_ context.Context, id string) (remote.Job, error) {
 			return op.ansibleJob(id, "", time.Minute), nil
 		}
