@@ -43,6 +43,8 @@ type Execution struct {
 	effects Effects
 	commit  func(context.Context) error
 
+	clusterGone string // see Claimed
+
 	mu    sync.Mutex
 	steps map[stepKey]*StepRecord // those of this tick that are open or done, as they are stored
 }
@@ -62,13 +64,15 @@ type ExecutionInput struct {
 	Claim    Claim
 	// Commit stores the operation and the instance as they are, fenced.
 	Commit func(context.Context) error
+	// ClusterGone is that of Claimed.
+	ClusterGone string
 }
 
 // NewExecution makes the Execution of an operation; the error says why the operation cannot go on.
 func NewExecution(ctx context.Context, in ExecutionInput) (*Execution, error) {
 	w := &Execution{
 		Op: in.Op, Instance: in.Instance, Clock: in.Clock, Log: in.Log, journal: in.Journal, claim: in.Claim,
-		commit: in.Commit, phase: in.Op.Phase, hider: NewHider(in.Op, in.Instance),
+		commit: in.Commit, clusterGone: in.ClusterGone, phase: in.Op.Phase, hider: NewHider(in.Op, in.Instance),
 		steps: map[stepKey]*StepRecord{},
 	}
 	if err := w.load(ctx, in.Packages); err != nil {

@@ -187,21 +187,6 @@ func (i *Instance) OwnVim(vimType string) (sol.VimConnectionInfo, bool) {
 // id.
 const ExtraOwner = "gybe.vnfInstanceId"
 
-// Used is the connection that an instance has to the VIM. A cluster that another instance has made is a VIM like any
-// other for it, so the mark of the owner is left out.
-func (v Vim) Used(instance string) sol.VimConnectionInfo {
-	c := v.Connection
-	if owner := c.Extra[ExtraOwner]; owner == nil || owner == instance {
-		return c
-	}
-	c.Extra = maps.Clone(c.Extra)
-	delete(c.Extra, ExtraOwner)
-	if len(c.Extra) == 0 {
-		c.Extra = nil
-	}
-	return c
-}
-
 // UnsupportedVim is the answer to a vimType without a driver. It names those that have one: requests for other
 // interfaces call them "openstack" and "kubernetes".
 func UnsupportedVim(vimType string) string {

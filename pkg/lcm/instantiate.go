@@ -31,7 +31,7 @@ func undoInstantiate(infra Infra) func(context.Context, *Execution) error {
 		if !w.Instance.HoldsResources {
 			return nil
 		}
-		return infra.Terminate(ctx, w)
+		return releasing(infra.Terminate)(ctx, w)
 	}
 }
 

@@ -149,6 +149,9 @@ type Task struct {
 	VnfdID, VnfPkgID string
 	// SnapshotID names the VNF snapshot that the task fills or uses; "" is none.
 	SnapshotID string
+	// NeedsUnused says that the task is rejected while other instances have resources in a VIM that the instance has
+	// made.
+	NeedsUnused bool
 	// IfVersion is the version that If-Match names; nil is any.
 	IfVersion *int64
 	// Decide looks at an instance and states what the operation does to it: it fills the admission, or returns an error

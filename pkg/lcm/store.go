@@ -107,6 +107,8 @@ type Records interface {
 	ChangeVim(ctx context.Context, v Vim) error
 	// DeleteVim forgets a VIM. CodeConflict, with the ids, while instances have connections with its id.
 	DeleteVim(ctx context.Context, id string) error
+	// VimUsers lists the ids of the instances that have a connection with the id of a VIM, without its owner.
+	VimUsers(ctx context.Context, id string) ([]string, error)
 }
 
 // Ledger is the engine side of the store: it knows all projects, and every write is fenced by a claim.
@@ -167,6 +169,9 @@ type Claimed struct {
 	Phase *PhaseRecord
 	// Renewed are the keys of connections of the instance that have new credentials of their registered VIMs (Renew).
 	Renewed []string
+	// ClusterGone is the id of the instance that made the cluster in which the resources of Instance were, and that was
+	// terminated or deleted since then; "" for none.
+	ClusterGone string
 }
 
 // Tick is the outcome of one or more phases run under a claim.

@@ -19,10 +19,14 @@ func init() {
 }
 
 func terminatePhases(infra Infra) Phases {
-	return Phases{Processing: []Phase{{Name: "infra", Run: infra.Terminate}}, Completed: notInstantiated}
+	return Phases{Processing: []Phase{{Name: "infra", Run: releasing(infra.Terminate)}}, Completed: notInstantiated}
 }
 
-// terminateTask is SOL003 clause 5.4.8: every instance may be terminated.
-func terminateTask(sol.TerminateVnfRequest) Task {
-	return Task{Decide: func(*Admission) error { return nil }}
+// terminateTask is SOL003 clause 5.4.8: every instance may be terminated, but a cluster in which other instances have
+// resources only FORCEFUL.
+func terminateTask(req sol.TerminateVnfRequest) Task {
+	return Task{
+		NeedsUnused: req.TerminationType != sol.TerminationTypeForceful,
+		Decide:      func(*Admission) error { return nil },
+	}
 }

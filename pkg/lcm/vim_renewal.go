@@ -34,9 +34,10 @@ func (v *Vim) Reconnect(c sol.VimConnectionInfo) {
 }
 
 // Renew returns connections in which each copy of a previous connection of a registered VIM has the present credentials
-// of the VIM, and the keys of those that it has renewed. Any other connection stays: one that differs from what the
-// registry had was given by a request, and a connection to a cluster that an instance has made is kept by the instance.
-// conns is not changed.
+// of the VIM, and the keys of those that it has renewed. A connection to the cluster of another instance (ExtraCluster)
+// always gets them: a cluster that is healed as a whole has others, and its address may differ. Any other connection
+// stays: one that differs from what the registry had was given by a request, and a connection to a cluster that an
+// instance has made is kept by the instance. conns is not changed.
 func Renew(
 	conns map[string]sol.VimConnectionInfo, vims []Vim,
 ) (renewed map[string]sol.VimConnectionInfo, keys []string) {
@@ -48,7 +49,8 @@ func Renew(
 			continue
 		}
 		v := vims[n]
-		if !slices.ContainsFunc(v.Previous, func(old sol.VimConnectionInfo) bool { return sameConnection(old, c) }) {
+		same := func(old sol.VimConnectionInfo) bool { return sameConnection(old, c) }
+		if !slices.ContainsFunc(v.Previous, same) && !follows(c, v) || sameConnection(v.Connection, c) {
 			continue
 		}
 		if keys == nil {

@@ -121,7 +121,9 @@ func (s *Records) renewed(ctx context.Context, q querier, i *lcm.Instance) error
 		return err
 	}
 	i.Renew(valuesOf(changed))
-	return nil
+	clusters, err := s.clustersOf(ctx, q, i)
+	i.Renew(clusters)
+	return err
 }
 
 // Instances implements lcm.Records.

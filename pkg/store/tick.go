@@ -3,11 +3,13 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 // Claim implements lcm.Ledger. It is one round trip, but three statements: the instance must be read after the
@@ -57,7 +59,33 @@ func (s *Store) Claim(ctx context.Context, opID, node string) (*lcm.Claimed, err
 	if c.Op.Before != nil {
 		c.Op.Before.Renew(valuesOf(changed)) // a rollback leads back to it
 	}
-	return c, nil
+	return c, fault("read the cluster of the instance", s.follow(ctx, c))
+}
+
+// follow gives an instance the present credentials of the clusters that other instances have made, and finds out
+// whether its own is gone.
+func (s *Store) follow(ctx context.Context, c *lcm.Claimed) error {
+	clusters, err := s.clustersOf(ctx, s.pool, c.Instance)
+	if err != nil {
+		return err
+	}
+	c.Renewed = append(c.Renewed, c.Instance.Renew(clusters)...)
+	if c.Op.Before != nil {
+		c.Op.Before.Renew(clusters)
+	}
+	owner := c.Instance.ClusterOwner()
+	if owner == "" || slices.ContainsFunc(clusters, func(v lcm.Vim) bool { return v.Owner == owner }) {
+		return nil
+	}
+	// While a cluster is healed as a whole it is not registered, and its instance is still INSTANTIATED.
+	exists, err := value[bool](s.pool.Query(
+		ctx, "SELECT EXISTS (SELECT FROM vnf_instance WHERE id::text = $1 AND state = $2)", owner,
+		sol.InstantiationStateInstantiated,
+	))
+	if err == nil && !exists {
+		c.ClusterGone = owner
+	}
+	return err
 }
 
 // CommitTick implements lcm.Ledger, in one round trip and normally one statement. It writes what is new about the

@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -80,6 +78,20 @@ func (s *Store) RegisteredVims(
 		out[v.ID] = v.Used(instanceID)
 	}
 	return out, nil
+}
+
+// clustersOf reads the registered clusters of other instances that an instance is in.
+func (s *Store) clustersOf(ctx context.Context, q querier, i *lcm.Instance) ([]lcm.Vim, error) {
+	ids := slices.DeleteFunc(i.Clusters(), func(id string) bool { return !known(id) })
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := q.Query(
+		ctx, "SELECT "+vimColumns.list+" FROM vim v WHERE v.id = ANY($1) AND v.owner IS NOT NULL AND v.project = "+
+			"(SELECT project FROM vnf_instance WHERE id = $2)", ids, i.ID,
+	)
+	found, err := vimColumns.collect(s, rows, err)
+	return valuesOf(found), err
 }
 
 // saveVim inserts or replaces a VIM of a project. Of a VIM of another project it changes nothing.
@@ -230,10 +242,16 @@ func (s *Records) DeleteVim(ctx context.Context, id string) error {
 	})
 }
 
-// vimUsers lists the instances of the project with a connection to a VIM. Connections are sealed, so each is opened: a
-// VIM is seldom deleted.
-func (s *Records) vimUsers(ctx context.Context, tx pgx.Tx, vimID string) (users []string, err error) {
-	rows, err := tx.Query(ctx, "SELECT id::text, vim_connections FROM vnf_instance WHERE project = $1 "+
+// VimUsers implements lcm.Records.
+func (s *Records) VimUsers(ctx context.Context, id string) ([]string, error) {
+	users, err := s.vimUsers(ctx, s.pool, id)
+	return users, fault("list the users of a VIM", err)
+}
+
+// vimUsers lists the instances of the project with a connection to a VIM, without the instance that has made it.
+// Connections are sealed, so each is opened: a VIM is seldom deleted.
+func (s *Records) vimUsers(ctx context.Context, q querier, vimID string) (users []string, err error) {
+	rows, err := q.Query(ctx, "SELECT id::text, vim_connections FROM vnf_instance WHERE project = $1 "+
 		"AND vim_connections IS NOT NULL ORDER BY id", s.project)
 	if err != nil {
 		return nil, err
@@ -250,7 +268,7 @@ func (s *Records) vimUsers(ctx context.Context, tx pgx.Tx, vimID string) (users 
 			return err
 		}
 		for _, c := range conns {
-			if c.VimID == vimID {
+			if c.VimID == vimID && c.Extra[lcm.ExtraOwner] != id {
 				users = append(users, id)
 				break
 			}
@@ -260,16 +278,8 @@ func (s *Records) vimUsers(ctx context.Context, tx pgx.Tx, vimID string) (users 
 	return users, err
 }
 
-// vimUsersNamed is the number of instances that an error names.
-const vimUsersNamed = 10
-
 func vimInUse(id string, users []string) error {
-	named := users[:min(len(users), vimUsersNamed)]
-	text := strings.Join(named, ", ")
-	if more := len(users) - len(named); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return lcm.Errorf(lcm.CodeConflict, "VIM %s is in use by VNF instances: %s", id, text).
+	return lcm.Errorf(lcm.CodeConflict, "VIM %s is in use by VNF instances: %s", id, lcm.NameUsers(users)).
 		WithHint("terminate them, or give them another VIM connection, and delete the VIM then")
 }
 

@@ -32,6 +32,11 @@ func (s *Service) gather(ctx context.Context, i *lcm.Instance, t lcm.Task) (lcm.
 			return a, err
 		}
 	}
+	if t.NeedsUnused {
+		if err := s.requireUnused(ctx, i); err != nil {
+			return a, err
+		}
+	}
 	if len(t.Connections) > 0 || t.Kind.Instantiates() {
 		a.Connections, err = s.connections(ctx, i.ID, t.Connections)
 	}
@@ -71,7 +76,7 @@ func (s *Service) newRevision(ctx context.Context, t lcm.Task) (*lcm.Revision, s
 }
 
 // connections completes the VIM connections of a request for an instance from the registry: an entry that only names a
-// registered vimId, and the default VIM when none is given.
+// registered vimId, or as vimId the instance that has made a cluster, and the default VIM when none is given.
 func (s *Service) connections(
 	ctx context.Context, instance string, given map[string]sol.VimConnectionInfo,
 ) (map[string]sol.VimConnectionInfo, error) {
@@ -83,13 +88,41 @@ func (s *Service) connections(
 		if c.VimID == "" || len(c.AccessInfo) > 0 && len(c.InterfaceInfo) > 0 {
 			continue
 		}
-		v, err := s.Store.Vim(ctx, c.VimID)
+		v, err := s.vim(ctx, c.VimID)
 		if err != nil {
 			return nil, lcm.PointAt(err, "/vimConnectionInfo/"+lcm.Escape(k)+"/vimId")
 		}
 		out[k] = v.Used(instance)
 	}
 	return out, nil
+}
+
+// vim finds a registered VIM by its id, or by the id of the instance that has made it.
+func (s *Service) vim(ctx context.Context, id string) (*lcm.Vim, error) {
+	v, err := s.Store.Vim(ctx, id)
+	if err == nil || lcm.AsError(err).Code != lcm.CodeNotFound {
+		return v, err
+	}
+	owner, missing := s.Store.Instance(ctx, id)
+	switch {
+	case missing != nil && lcm.AsError(missing).Code == lcm.CodeNotFound:
+		e := *lcm.AsError(err)
+		return nil, e.WithHint(
+			"give the id of a registered VIM (gybe vim list), or that of the VNF instance that has made the cluster")
+	case missing != nil:
+		return nil, missing
+	}
+	vims, err := s.Store.Vims(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for n := range vims {
+		if vims[n].Owner == owner.ID {
+			return &vims[n], nil
+		}
+	}
+	return nil, lcm.Errorf(lcm.CodeUnprocessable, "VNF instance %s has no cluster that is registered as a VIM", id).
+		WithHint("instantiate it first, and wait until the cluster is registered; gybe vim list shows it")
 }
 
 // defaultConnection is the connection to the default VIM; nil when there is none.
@@ -130,6 +163,9 @@ func mergeConnections(have, given map[string]sol.VimConnectionInfo) (map[string]
 		merged, err := mergeTyped(old, c)
 		if err != nil {
 			return nil, err
+		}
+		if len(c.InterfaceInfo)+len(c.AccessInfo) > 0 { // not those of the registry any more
+			delete(merged.Extra, lcm.ExtraCluster)
 		}
 		out[key] = merged
 	}

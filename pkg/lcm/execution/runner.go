@@ -78,7 +78,7 @@ func (r *Runner) Advance(ctx context.Context, opID string) (after time.Duration,
 	}
 	t := &tick{
 		Runner: r, tune: r.Tuning.WithDefaults(), op: claimed.Op, instance: claimed.Instance, rec: claimed.Phase,
-		share: claimed.Op.VimKey,
+		share: claimed.Op.VimKey, clusterGone: claimed.ClusterGone,
 	}
 	p, err := t.run(ctx)
 	if errors.Is(err, lcm.ErrFenced) {

@@ -21,6 +21,8 @@ type tick struct {
 	instance *lcm.Instance
 	work     *lcm.Execution
 	plan     *plan
+	// clusterGone is that of lcm.Claimed.
+	clusterGone string
 	// rec is the record of the phase under way; ended holds records that the next commit stores too.
 	rec   *lcm.PhaseRecord
 	ended []lcm.PhaseRecord
@@ -63,7 +65,7 @@ func (t *tick) prepare(ctx context.Context) (*pause, error) {
 		Op: t.op, Instance: t.instance, Packages: t.Packages, Clock: t.Clock, Journal: t.Store,
 		Log:    t.Log.With("op_id", t.op.ID, "vnf_instance_id", t.op.InstanceID, "operation", string(t.op.Type)),
 		Claim:  t.claim(),
-		Commit: func(ctx context.Context) error { return t.commit(ctx) },
+		Commit: func(ctx context.Context) error { return t.commit(ctx) }, ClusterGone: t.clusterGone,
 	})
 	if err == nil {
 		t.plan, err = t.Planner.plan(t.work)
