@@ -50,7 +50,8 @@ func NamesParts(raw json.RawMessage) bool {
 //   - cpConfig becomes an object. Its keys are the cpInstanceIds, or the keys that VnfExtCpInfos with these ids have. A
 //     configuration without cpInstanceId has the key that the CPD has in the VNF, or else the cpdId.
 //   - A linkPortId that is the id of its own virtual link, which has no extLinkPorts, is removed: guides of Tacker for
-//     clusters by Kubespray have it, and it names no port.
+//     clusters by Kubespray have it, and it names no port. If nothing else is in the configuration, it gets a
+//     cpProtocolData without addresses.
 //   - numberOfSteps becomes a number.
 //   - vnfcInstanceId becomes a list of ids of vnfcInfo; null is removed.
 func Request(raw json.RawMessage, names Names) (*Translation, error) {
@@ -251,6 +252,11 @@ func (t *Translation) configs(cp object, at, unused string, names Names) error {
 		delete(config, "cpInstanceId")
 		if unused != "" && config.text("linkPortId") == unused {
 			delete(config, "linkPortId")
+			if len(config) == 0 {
+				// A configuration without members means, in a request to change, that the connection point is
+				// removed, and must not be shown (SOL003 4.4.1.10a).
+				config["cpProtocolData"] = json.RawMessage(`[{"layerProtocol":"IP_OVER_ETHERNET"}]`)
+			}
 		}
 		out[key] = config
 		t.moved(at, n, key)

@@ -76,7 +76,8 @@ func TestRequestsGetTheFormOfVersion2(t *testing.T) {
 				{"id":"o","resourceId":"r","extLinkPorts":[{"id":"o"}],
 					"extCps":[{"cpdId":"E","cpConfig":[{"linkPortId":"o"}]}]}]}`,
 			`{"extVirtualLinks":[
-				{"id":"n","resourceId":"r","extCps":[{"cpdId":"C","cpConfig":{"C":{}}}]},
+				{"id":"n","resourceId":"r","extCps":[{"cpdId":"C","cpConfig":{"C":{
+					"cpProtocolData":[{"layerProtocol":"IP_OVER_ETHERNET"}]}}}]},
 				{"id":"m","resourceId":"r","extCps":[{"cpdId":"D","cpConfig":{"D":{"linkPortId":"n"}}}]},
 				{"id":"o","resourceId":"r","extLinkPorts":[{"id":"o"}],
 					"extCps":[{"cpdId":"E","cpConfig":{"E":{"linkPortId":"o"}}}]}]}`,
