@@ -7,6 +7,8 @@
 set -o errexit -o nounset -o pipefail
 
 readonly CONFIG=/etc/haproxy/haproxy.cfg
+# Where HAProxy is. A login that runs one command may not have it in its path.
+PATH=$PATH:/usr/sbin
 
 fail() {
   echo "install_external_lb: error: $1" >&2
