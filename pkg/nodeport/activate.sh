@@ -19,7 +19,7 @@ if [ "$(digest "$new")" != "$next" ] || [ "$(digest "$file")" != "$current" ]; t
 fi
 if ! haproxy -c -f "$new" 1>&2; then
 	rm -f "$new"
-	exit 65
+	exit 81
 fi
 # After an attempt that was cut off, FILE can be the new one already: the old file of that attempt is kept then.
 if [ "$(digest "$old")" != "$base" ]; then
@@ -59,4 +59,4 @@ if activated "$@"; then
 fi
 mv -f "$old" "$file"
 systemctl reload-or-restart haproxy || echo "gybe: HAProxy does not start with the old configuration either" >&2
-exit 66
+exit 82

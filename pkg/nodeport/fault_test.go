@@ -158,6 +158,12 @@ func TestTheOldConfigurationComesBack(t *testing.T) {
 			simmachine.Failure{Command: "systemctl reload-or-restart haproxy", Times: 1},
 			"HAProxy did not work with the new configuration",
 		},
+		"not locked": {
+			simmachine.Failure{
+				Command: "sudo -n flock -w 30 -E 75", Exit: 66, Stderr: "flock: cannot open lock file /run/lock/x\n",
+			},
+			"(flock: cannot open lock file /run/lock/x)",
+		},
 		"not active": {
 			simmachine.Failure{Command: "systemctl is-active", Times: 1},
 			"HAProxy did not work with the new configuration",

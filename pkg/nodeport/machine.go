@@ -34,11 +34,11 @@ func (b balancer) machineName() string { return lcm.BalancerMachine(b.address) }
 //go:embed activate.sh
 var activate string
 
-// The statuses with which activate ends.
+// The statuses with which activate ends. Those that flock and sudo end with, 1 and 64 to 73, are others.
 const (
 	statusChanged  = 75 // the file is not the one that the change was made from, or the lock is taken
-	statusRejected = 65 // haproxy -c rejects the new file
-	statusInactive = 66 // HAProxy does not work with the new file; the old one is in place again
+	statusRejected = 81 // haproxy -c rejects the new file
+	statusInactive = 82 // HAProxy does not work with the new file; the old one is in place again
 )
 
 // checkpoint is stored before the file is replaced.
@@ -201,7 +201,8 @@ func (m *machine) replaceFile(
 	var said []string
 	line := func(text string) {
 		m.step.Logf(ctx, text)
-		if strings.Contains(text, "ALERT") || strings.HasPrefix(text, "gybe: ") {
+		if strings.Contains(text, "ALERT") || strings.HasPrefix(text, "gybe: ") ||
+			strings.HasPrefix(text, "flock: ") {
 			said = append(said, strings.TrimPrefix(text, "gybe: "))
 		}
 	}
@@ -222,7 +223,11 @@ func (m *machine) replaceFile(
 		return m.refused("HAProxy did not work with the new configuration, and has the old one again: "+
 			strings.Join(said, "; "), "journalctl -u haproxy on the load balancer has the cause")
 	}
-	return m.failure("replace the configuration of HAProxy", err)
+	doing := "replace the configuration of HAProxy"
+	if len(said) > 0 {
+		doing += " (" + strings.Join(said, "; ") + ")"
+	}
+	return m.failure(doing, err)
 }
 
 // output runs a short command and returns its standard output.
