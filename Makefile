@@ -8,7 +8,7 @@ export GOFLAGS += -trimpath
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: test-lab-cnf help demo run build test fuzz test-race lint bench bench-lab hostile fmt tools verify clean lab-up lab-down test-lab-openstack test-lab-smoke test-lab-k8s test-lab-k8s-smoke lab-k8s-down
+.PHONY: test-lab-cnf help demo run build test fuzz test-race lint bench bench-lab hostile fmt tools verify clean lab-up lab-down test-lab-openstack test-lab-smoke test-lab-k8s test-lab-k8s-smoke lab-k8s-down test-lab-kubespray test-lab-kubespray-smoke lab-kubespray-down
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-18s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,6 +77,16 @@ test-lab-k8s-smoke: ## a small cluster, scaled and healed, on a temporary lab
 
 test-lab-cnf: ## CNFs on the real Kubernetes control plane, on a temporary lab (root, Debian 12)
 	GYBE_CNF_STATE=$(CURDIR)/.dev/lab/cnf-smoke GYBE_HOSTS_NET=gybe-cnf-smoke test/lab/cnf/lab.sh smoke
+
+test-lab-kubespray: ## clusters by playbooks of the real Ansible on the real OpenStack; RUN=pattern selects tests, KUBESPRAY=folder other playbooks (root, Debian 12)
+	@test/lab/kubespray/lab.sh up
+	test/lab/kubespray/lab.sh test $(if $(RUN),-run '$(RUN)',)
+
+test-lab-kubespray-smoke: ## a cluster by playbooks and a CNF on it, on a temporary lab
+	GYBE_KUBESPRAY_STATE=$(CURDIR)/.dev/lab/kubespray-smoke GYBE_HOSTS_NET=gybe-kubespray-smoke test/lab/kubespray/lab.sh smoke
+
+lab-kubespray-down: ## remove the lab of test-lab-kubespray
+	@test/lab/kubespray/lab.sh down
 
 lab-k8s-down: ## remove the lab of test-lab-k8s
 	@test/lab/k8s/lab.sh down

@@ -32,7 +32,7 @@ tests() { GYBE_LAB_K8S=$state inside "$go" test -count=1 -v "$@" .; }
 
 case ${1-} in
   up)
-    GYBE_LAB_KUBEBOX="$(kubebox) $(kubebox previous)"
+    GYBE_LAB_KUBEBOX=${GYBE_LAB_KUBEBOX:-"$(kubebox) $(kubebox previous)"}
     export GYBE_LAB_KUBEBOX
     up
     ;;
@@ -42,7 +42,7 @@ case ${1-} in
     ;;
   test)
     shift
-    GYBE_LAB_KUBEBOX="$(kubebox) $(kubebox previous)"
+    GYBE_LAB_KUBEBOX=${GYBE_LAB_KUBEBOX:-"$(kubebox) $(kubebox previous)"}
     export GYBE_LAB_KUBEBOX
     tests -timeout 90m "$@"
     ;;

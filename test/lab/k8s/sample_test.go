@@ -50,15 +50,21 @@ type sampled struct {
 
 func newSample(t *testing.T, dir string) *sampled {
 	t.Helper()
+	return startSample(t, dir, filepath.Join(sample, "package"), "instantiate")
+}
+
+// startSample is a world with the package in pkg, and the parameter files in dir. request is the name of that for the
+// instantiation; env is added to Gybe's environment.
+func startSample(t *testing.T, dir, pkg, request string, env ...string) *sampled {
+	t.Helper()
 	s := &sampled{dir: dir, version: "v2"}
-	pkg := filepath.Join(sample, "package")
-	s.world = startWith(t, "", pkg)
+	s.world = startWith(t, "", pkg, env...)
 	s.values = map[string]string{
 		"AUTH_URL": authURL,
 		"NET0":     s.openstack("network", "show", "net0", "-f", "value", "-c", "id"),
 		"PUBLIC":   s.openstack("network", "show", "public", "-f", "value", "-c", "id"),
 	}
-	s.request = s.read("instantiate")
+	s.request = s.read(request)
 	s.flavour, _ = s.request["flavourId"].(string)
 	s.local()
 	return s
@@ -121,14 +127,8 @@ func (s *sampled) local() {
 // tour does with the sample what its guide does.
 func (s *sampled) tour() {
 	s.t.Helper()
-	i, err := s.api.CreateInstance(s.t.Context(), sol.CreateVnfRequest{VnfdID: s.vnfd, VnfInstanceName: s.t.Name()})
-	require.NoError(s.t, err)
-	id := i.ID
-	s.do(id, "instantiate", "instantiate", s.request)
-	s.ready(id)
-	s.t.Log("nodes:\n" + s.kubectl(id, "get", "nodes", "-o", "wide"))
-
-	i, err = s.api.Instance(s.t.Context(), id)
+	id := s.up()
+	i, err := s.api.Instance(s.t.Context(), id)
 	require.NoError(s.t, err)
 	require.NotEmpty(s.t, i.InstantiatedVnfInfo.ScaleStatus, "the flavour cannot be scaled")
 	steps := any(1)
@@ -170,6 +170,17 @@ func (s *sampled) tour() {
 	}
 }
 
+// up makes the cluster.
+func (s *sampled) up() string {
+	s.t.Helper()
+	i, err := s.api.CreateInstance(s.t.Context(), sol.CreateVnfRequest{VnfdID: s.vnfd, VnfInstanceName: s.t.Name()})
+	require.NoError(s.t, err)
+	s.do(i.ID, "instantiate", "instantiate", s.request)
+	s.ready(i.ID)
+	s.t.Log("nodes:\n" + s.kubectl(i.ID, "get", "nodes", "-o", "wide"))
+	return i.ID
+}
+
 // replace heals one VNFC with the sample's parameters. It is another machine afterwards.
 func (s *sampled) replace(id string, c vnfc) {
 	s.t.Helper()
@@ -179,6 +190,12 @@ func (s *sampled) replace(id string, c vnfc) {
 		body["vnfcInstanceId"] = []string{c.resource}
 	}
 	s.do(id, "heal a "+c.vdu, "heal", body)
+	s.replaced(id, c)
+}
+
+// replaced wants a VNFC to be another machine.
+func (s *sampled) replaced(id string, c vnfc) {
+	s.t.Helper()
 	for _, other := range s.vnfcs(id, c.vdu) {
 		require.NotEqual(s.t, c.server, other.server, "the machine is the same")
 	}
@@ -187,6 +204,12 @@ func (s *sampled) replace(id string, c vnfc) {
 
 // do requests a task of an instance, in the version of the sample, and waits for its success.
 func (s *sampled) do(id, title, task string, body map[string]any) {
+	s.t.Helper()
+	s.completed(title, s.begin(id, task, body), nil)
+}
+
+// begin requests a task of an instance, and returns the operation.
+func (s *sampled) begin(id, task string, body map[string]any) string {
 	s.t.Helper()
 	raw, err := json.Marshal(body)
 	require.NoError(s.t, err)
@@ -201,6 +224,6 @@ func (s *sampled) do(id, title, task string, body map[string]any) {
 	var answer bytes.Buffer
 	_, err = answer.ReadFrom(resp.Body)
 	require.NoError(s.t, err)
-	require.Equal(s.t, http.StatusAccepted, resp.StatusCode, "%s: %s", title, &answer)
-	s.completed(title, path.Base(resp.Header.Get("Location")), nil)
+	require.Equal(s.t, http.StatusAccepted, resp.StatusCode, "%s: %s", task, &answer)
+	return path.Base(resp.Header.Get("Location"))
 }

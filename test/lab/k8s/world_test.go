@@ -37,6 +37,7 @@ type world struct {
 	t       *testing.T
 	flavour string
 	api     *client.Client
+	node    *stack.Node
 	web     *http.Client // for requests that api cannot make
 	vnfd    string
 	log     string
@@ -45,6 +46,7 @@ type world struct {
 	keys    bool   // no password: Gybe makes a pair of keys
 	params  string // the package's parameter file for the flavour
 	workers string // the aspect of the workers
+	apiPort string // of the API servers, where it is not a virtual address that leads to them
 }
 
 func start(t *testing.T, flavour string) *world {
@@ -62,7 +64,8 @@ func startOlder(t *testing.T, flavour string) *world {
 	return w
 }
 
-func startWith(t *testing.T, flavour, pkg string) *world {
+// startWith is start for the package in the folder pkg. env is added to Gybe's environment.
+func startWith(t *testing.T, flavour, pkg string, env ...string) *world {
 	t.Helper()
 	if lab == "" {
 		t.Skipf(
@@ -83,8 +86,10 @@ func startWith(t *testing.T, flavour, pkg string) *world {
 	require.NoError(t, err)
 	n, err := stack.StartNode(t.Context(), stack.NodeOptions{
 		Bin: dir, ID: "node-1", Database: devpg.TestURL(t), Data: filepath.Join(dir, "content"), SSHPort: 22, Log: log,
+		Env: env,
 	})
 	require.NoError(t, err)
+	w.node = n
 	t.Cleanup(func() {
 		n.Kill()
 		_ = log.Close()
@@ -166,7 +171,10 @@ func (w *world) kubeconfig(id string) string {
 	w.t.Helper()
 	raw, err := w.api.Kubeconfig(w.t.Context(), id)
 	require.NoError(w.t, err)
-	if w.flavour != "simple" && w.flavour != "storage" {
+	switch {
+	case w.apiPort != "":
+		require.Contains(w.t, string(raw), ":"+w.apiPort, "the cluster is not asked through its load balancer")
+	case w.flavour != "simple" && w.flavour != "storage":
 		require.Contains(w.t, string(raw), ":16443", "the cluster is not asked through its virtual address")
 	}
 	file := filepath.Join(w.dir, "kubeconfig")
@@ -201,6 +209,9 @@ func (w *world) completed(title, op string, err error) {
 	require.NoError(w.t, err)
 	o := w.ended(op)
 	w.steps(op)
+	if o.OperationState != sol.LcmOperationStateCompleted {
+		w.explain(op)
+	}
 	require.Equal(w.t, sol.LcmOperationStateCompleted, o.OperationState, "%s: %+v", title, o.Error)
 	spent.add(w.flavour, title, o.StateEnteredTime.Sub(o.StartTime))
 }
@@ -232,6 +243,24 @@ func (w *world) steps(op string) {
 	for _, s := range p.Steps {
 		if !s.Finished.IsZero() {
 			spent.add(w.flavour, "        "+s.Name+" "+s.Target, s.Finished.Sub(s.Started))
+		}
+	}
+}
+
+// explain logs the output of the steps that failed.
+func (w *world) explain(op string) {
+	w.t.Helper()
+	p, err := w.api.Progress(w.t.Context(), op, "", 1000)
+	require.NoError(w.t, err)
+	failed := map[int64]bool{}
+	for _, s := range p.Steps {
+		if failed[s.ID] = s.State == "FAILED"; failed[s.ID] {
+			w.t.Logf("%s %s failed", s.Name, s.Target)
+		}
+	}
+	for _, l := range p.Lines {
+		if failed[l.StepID] {
+			w.t.Log(l.Text)
 		}
 	}
 }

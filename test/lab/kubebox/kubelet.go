@@ -26,12 +26,13 @@ import (
 )
 
 // kubelet is the stand-in. Real are: TLS bootstrap with a join token, the node's own credential and everything done
-// with it (Node, Lease, mirror Pods), static pods, which run as processes instead of in containers, and exec. Other
-// pods only get a status.
+// with it (Node, Lease, mirror Pods), static pods, which run as processes instead of in containers, and exec. A pod of
+// kube-proxy has the substitute for it run. Other pods only get a status.
 type kubelet struct {
 	name, ip             string
 	kubeconfig, joinconf string
 	pods                 staticPods
+	proxy                nodePorts
 	client               kubernetes.Interface
 	log                  *slog.Logger
 }
@@ -74,11 +75,14 @@ func (k *kubelet) run(ctx context.Context) {
 		})))
 	}()
 	k.pods = staticPods{dir: manifestDir, log: k.log, running: map[string]*staticPod{}}
+	k.proxy.node, k.proxy.log = k.name, k.log
+	var config *rest.Config
 	var node *corev1.Node
 	for ; ; time.Sleep(tick) {
 		k.pods.sync(ctx)
 		if k.client == nil {
-			config, err := k.credential(ctx)
+			var err error
+			config, err = k.credential(ctx)
 			if err != nil {
 				k.log.Error("credential", "err", err)
 			}
@@ -98,6 +102,7 @@ func (k *kubelet) run(ctx context.Context) {
 				clock.RealClock{}, k.client, k.name, 40, nil, 10*time.Second, k.name, corev1.NamespaceNodeLease,
 				ownedBy(node)).Run(ctx)
 			go k.serve()
+			go k.proxy.run(ctx, k.client, config)
 		}
 		if err := k.heartbeat(ctx); err != nil {
 			k.log.Error("status of the node", "err", err)

@@ -28,8 +28,12 @@ func (k *kubelet) syncPods(ctx context.Context, node *corev1.Node) error {
 		mirrors[types.NamespacedName{Namespace: m.Namespace, Name: m.Name}] = m
 	}
 	var errs []error
+	var proxy *corev1.Pod
 	for i := range list.Items {
 		p := &list.Items[i]
+		if p.Labels["k8s-app"] == proxyLabel && p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning {
+			proxy = p
+		}
 		id := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
 		want := mirrors[id]
 		switch hash := p.Annotations[corev1.MirrorPodAnnotationKey]; {
@@ -44,6 +48,7 @@ func (k *kubelet) syncPods(ctx context.Context, node *corev1.Node) error {
 			errs = append(errs, err)
 		}
 	}
+	k.proxy.pod.Store(proxy)
 	for id, m := range mirrors {
 		if _, err := k.client.CoreV1().Pods(id.Namespace).Create(ctx, m, metav1.CreateOptions{}); err != nil &&
 			!apierrors.IsAlreadyExists(err) {

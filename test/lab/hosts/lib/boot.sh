@@ -26,7 +26,8 @@ for device in 'null 1 3' 'zero 1 5' 'full 1 7' 'random 1 8' 'urandom 1 9' 'tty 5
   read -r node major minor <<<"$device"
   mknod -m 666 "$root/dev/$node" c "$major" "$minor"
 done
-mkdir "$root/dev/pts" "$root/dev/shm"
+mkdir "$root/dev/pts"
+mkdir -m 1777 "$root/dev/shm"
 mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$root/dev/pts"
 ln -s pts/ptmx "$root/dev/ptmx"
 ln -s /proc/self/fd "$root/dev/fd"
@@ -44,6 +45,7 @@ done
 chmod 1777 "$root/tmp"
 chmod 0755 "$root/run"
 chown 20001:20001 "$root/home/ubuntu"
+mkdir -m 1777 "$root/run/lock"
 mkdir -p "$root/run/sshd" "$root/run/haproxy" "$root/var/lib/haproxy"
 if [ -n "$KUBEBOX" ]; then
   while read -r version file; do
