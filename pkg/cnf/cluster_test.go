@@ -211,7 +211,7 @@ func (c *cluster) create(kind, namespace, name string, o kubeapi.Object) {
 // Contents implements infratest.VIM.
 func (c *cluster) Contents() []infratest.Content {
 	var out []infratest.Content
-	for _, kind := range []string{"Deployment", "ReplicaSet", "Pod", "Service", "ConfigMap"} {
+	for _, kind := range []string{"Deployment", "ReplicaSet", "DaemonSet", "Pod", "Service", "ConfigMap"} {
 		for _, o := range c.objects(kind) {
 			id := kubeapi.Name(o)
 			if kind != "Pod" {

@@ -198,9 +198,7 @@ func (d *desired) assign(s source, complete bool) []lcm.InvalidParam {
 		switch len(found) {
 		case 0:
 			if complete {
-				bad = append(bad, lcm.InvalidParam{Pointer: at, Detail: fmt.Sprintf(
-					"the manifests have no %s %s for the VDU %s",
-					cmp.Or(kind, "Deployment, StatefulSet, ReplicaSet, DaemonSet or Pod"), name, vdu.Name)})
+				bad = append(bad, lcm.InvalidParam{Pointer: at, Detail: d.missing(vdu.Name, kind, name)})
 			}
 			continue
 		case 1:
@@ -231,6 +229,17 @@ func (d *desired) assign(s source, complete bool) []lcm.InvalidParam {
 		d.workloads = append(d.workloads, w)
 	}
 	return bad
+}
+
+// missing says why a VDU has no workload.
+func (d *desired) missing(vdu, kind, name string) string {
+	const possible = "Deployment, StatefulSet, ReplicaSet, DaemonSet or Pod"
+	for _, o := range d.objects {
+		if k := o.GetKind(); o.GetName() == name && (k == "Job" || k == "CronJob") {
+			return fmt.Sprintf("the VDU %s is the %s %s, whose pods end; a VDU is a %s", vdu, k, name, possible)
+		}
+	}
+	return fmt.Sprintf("the manifests have no %s %s for the VDU %s", cmp.Or(kind, possible), name, vdu)
 }
 
 // realisedBy is the kind and the name of the workload of a VDU: those of its mcio_identification_data, else any kind

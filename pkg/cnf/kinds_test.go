@@ -5,6 +5,9 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/lcm/infratest"
 )
 
@@ -58,4 +61,53 @@ spec:
 func TestCustomResource(t *testing.T) {
 	t.Parallel()
 	infratest.Life(t, harness(deployment+custom))
+}
+
+// single is the harness of a workload with one VNFC, whose number a request cannot change.
+func single(workload, refusal string) infratest.Harness {
+	h := harness(workload)
+	h.Fixed = refusal
+	f := &h.VNFD.Flavours[0]
+	f.VDUs[0].InitialInstances, f.Levels[0].VDUs["VDU1"] = 1, 1
+	return h
+}
+
+// TestDaemonSet: the VNFCs of a VDU are the pods of a DaemonSet, of which each node has one.
+func TestDaemonSet(t *testing.T) {
+	t.Parallel()
+	workload := strings.Replace(deployment, "kind: Deployment", "kind: DaemonSet", 1)
+	infratest.Life(t, single(strings.Replace(workload, "  replicas: 7\n", "", 1), "the nodes of the cluster decide"))
+}
+
+const pod = `apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  labels: {app: web}
+spec:
+  containers:
+  - name: web
+    image: registry.test/web:1
+`
+
+// TestPod: the VNFC of a VDU is a Pod without a controller, which a heal creates again.
+func TestPod(t *testing.T) {
+	t.Parallel()
+	h := single(pod, "is one Pod")
+	h.KeepsIDs = true
+	infratest.Life(t, h)
+}
+
+// TestJobIsNoVDU: the pods of a Job end, so it cannot be a VDU.
+func TestJobIsNoVDU(t *testing.T) {
+	t.Parallel()
+	for kind, version := range map[string]string{"Job": "batch/v1", "CronJob": "batch/v1"} {
+		all := files()
+		manifest := strings.NewReplacer("kind: Deployment", "kind: "+kind, "apps/v1", version).Replace(deployment)
+		all["Files/kubernetes/deployment.yaml"] = &fstest.MapFile{Data: []byte(manifest)}
+		e := lcm.AsError(newDriver(t).Validate(t.Context(), validation(request().AdditionalParams, all)))
+		require.NotNil(t, e)
+		require.Equal(t, "/additionalParams/lcm-kubernetes-def-files", e.Params[0].Pointer)
+		require.Contains(t, e.Params[0].Detail, "the VDU VDU1 is the "+kind+" web, whose pods end")
+	}
 }

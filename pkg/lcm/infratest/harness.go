@@ -26,6 +26,8 @@ type Harness struct {
 	NoSnapshots bool
 	// KeepsIDs is for a VIM in which a recreated machine has the id of the one before, such as a pod of a StatefulSet.
 	KeepsIDs bool
+	// Fixed is for a package whose VNFCs cannot be scaled, in Life: the driver refuses it with this text.
+	Fixed string
 	// Own makes Request the one of an instance in a VIM where instances cannot have the same request, such as one in
 	// which the request gives names; nil for all others.
 	Own func(vim VIM, r sol.InstantiateVnfRequest, instanceID string) sol.InstantiateVnfRequest
