@@ -10,6 +10,7 @@
 //     before and after.
 //   - Changes and rollbacks of a cluster: every fifteenth, and each of the five scenarios begins at another write.
 //     Admission, grant, inventory and the commits of phases are the same code in all of them.
+//   - A playbook of Kubespray: once while it runs; pkg/k8scluster has the writes of this driver.
 //   - Grants of an NFVO: every write from the request to PROCESSING, and between the NFVO's grant and its answer.
 //   - Scripts of a package, a user-data class and a mgmt driver: every third, alternately before and after.
 //   - Audited requests and upload_from_uri: every row that they write. Uploads: every third. gybe secrets reencrypt:

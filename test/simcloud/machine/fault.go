@@ -21,6 +21,8 @@ type Failure struct {
 	Times int
 	// After lets the command do its work first and fail only then.
 	After bool
+	// Pass lets the command do its work after Notify and Delay.
+	Pass bool
 	// Hang makes it never end instead of failing.
 	Hang bool
 	// Delay is how long it takes until it fails, in simulated time.
@@ -204,7 +206,8 @@ func (f *faults) before(ctx context.Context, id string, p *process.Proc) (int, b
 	if x == nil {
 		return 0, false
 	}
-	return f.play(ctx, p, x), true
+	status := f.play(ctx, p, x)
+	return status, !x.Pass || ctx.Err() != nil
 }
 
 func ownTime(text string) bool {

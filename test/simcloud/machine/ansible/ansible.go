@@ -5,6 +5,7 @@ package ansible
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -195,7 +196,7 @@ func (r *run) task(ctx context.Context, h *host, name, command string, stdin []b
 	out, err := r.shell(h, command, stdin)
 	if err != nil {
 		h.failed++
-		lines := strings.Split(strings.TrimSpace(out), "\n")
+		lines := strings.Split(cmp.Or(strings.TrimSpace(out), err.Error()), "\n")
 		r.p.Printf("fatal: [%s]: FAILED! => {\"changed\": true, \"msg\": %q}\n", h.name, lines[len(lines)-1])
 		return "", false
 	}

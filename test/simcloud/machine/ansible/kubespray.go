@@ -189,6 +189,7 @@ func (r *run) phase(ctx context.Context, h *host, phase, done string, secrets []
 		fmt.Fprintf(&vars, "export %s=%s; ", name, quote(value))
 	}
 	r.task(ctx, h, "kubernetes : "+phase, fmt.Sprintf(
-		"if %s; then exit 0; fi; umask 077; cat >%s/secrets; %s cd %[2]s && bash ./install_k8s_cluster.sh %[4]s",
+		"umask 077; cat >%[2]s/secrets; if %[1]s; then exit 0; fi; %[3]s cd %[2]s && "+
+			"bash ./install_k8s_cluster.sh %[4]s",
 		done, dir, vars.String(), args), secrets)
 }
