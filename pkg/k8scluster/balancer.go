@@ -59,13 +59,14 @@ func (op *spray) balance(ctx context.Context) error {
 		}
 		return &lcm.Error{
 			Code: lcm.CodeUnavailable, Class: lcm.Transient, Title: "Load balancer not configured",
-			Detail: op.lb.during(titleBalance) + ": others change /etc/haproxy/haproxy.cfg all the time",
+			Detail: op.lb.during(titleBalance) + ": others change or lock /etc/haproxy/haproxy.cfg all the time",
 			Hint:   "retry the operation when no other operation works on this load balancer",
 		}
 	})
 }
 
-// configChanged is the exit status of balancerScript when the configuration is another one by now.
+// configChanged is the exit status of balancerScript when the configuration is another one by now, or is
+// locked.
 const configChanged = 75
 
 // balanceOnce changes the configuration as it is now. again says that it has changed since it was read.

@@ -69,6 +69,7 @@ func start(t *testing.T) *world {
 func (w *world) vim(vimType string) map[string]sol.VimConnectionInfo {
 	c := kubernetes.Access{
 		Endpoint: w.config.Host, CA: w.config.CAData, Certificate: w.config.CertData, Key: w.config.KeyData,
+		Token: w.config.BearerToken,
 	}.Vim()
 	c.VimType = vimType
 	return map[string]sol.VimConnectionInfo{"vim1": c}

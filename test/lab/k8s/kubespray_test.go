@@ -82,6 +82,20 @@ func TestKubesprayComplex(t *testing.T) {
 	s.down(id)
 }
 
+// TestKubesprayWorkload: manifests and a chart live their whole life in a cluster that Gybe has made, with the tests of
+// ../cnf.
+func TestKubesprayWorkload(t *testing.T) {
+	s := startKubespray(t, "simple")
+	id := s.up()
+	began := time.Now()
+	out, err := s.output("env", "GYBE_LAB_CNF="+s.kubeconfig(id), "go", "test", "-count=1", "-v", "../cnf")
+	t.Log(out)
+	require.NoError(t, err)
+	require.NotContains(t, out, "--- SKIP")
+	spent.add(s.flavour, "CNFs", time.Since(began))
+	s.down(id)
+}
+
 // startKubespray is a world with the package for clusters by Kubespray, and the guide's parameter file for a flavour.
 func startKubespray(t *testing.T, flavour string) *sampled {
 	t.Helper()
@@ -276,6 +290,7 @@ func (s *sampled) killed(id string) {
 	require.NoError(s.t, s.node.Start(s.t.Context()))
 	s.completed("heal a workerNode, with kill -9", op, nil)
 	s.replaced(id, c)
+	s.ready(id)
 	p, err := s.api.Progress(s.t.Context(), op, "", 0)
 	require.NoError(s.t, err)
 	for _, step := range p.Steps {

@@ -191,6 +191,7 @@ func (s *sampled) replace(id string, c vnfc) {
 	}
 	s.do(id, "heal a "+c.vdu, "heal", body)
 	s.replaced(id, c)
+	s.ready(id)
 }
 
 // replaced wants a VNFC to be another machine.
@@ -199,7 +200,6 @@ func (s *sampled) replaced(id string, c vnfc) {
 	for _, other := range s.vnfcs(id, c.vdu) {
 		require.NotEqual(s.t, c.server, other.server, "the machine is the same")
 	}
-	s.ready(id)
 }
 
 // do requests a task of an instance, in the version of the sample, and waits for its success.
