@@ -186,3 +186,33 @@ func TestValues(t *testing.T) {
 		require.Equal(t, lcm.CodeUnprocessable, lcm.AsError(err).Code)
 	}
 }
+
+// FuzzParameters: no request makes the reader panic, also when the values of its releases are made, and each defect has
+// a pointer.
+func FuzzParameters(f *testing.F) {
+	f.Add(`{"namespace": "cnf", "use_helm": "true", "using_helm_install_param": [
+		{"exthelmchart": "false", "helmchartfile_path": "a-0.1.0.tgz", "helmreleasename": "vdu1",
+		 "helmparameter": ["service.port=8081", "a[0].b={1,2}"]}],
+		"helm_replica_values": {"vdu1_aspect": "replicaCount"}}`)
+	f.Add(`{"helm_chart_path": "Files/charts/web", "helm_parameters": {"a": {"b": 1}}, "helm_value_names": {"VDU1":
+		{"replica": "values.replicas"}}, "vdu_mapping": {"VDU1": {"kind": "Deployment", "name": "x"}}}`)
+	f.Fuzz(func(t *testing.T, request string) {
+		var params sol.KeyValuePairs
+		if json.Unmarshal([]byte(request), &params) != nil {
+			return
+		}
+		s, err := parse(params, flavour(), instance)
+		if err != nil {
+			if len(lcm.AsError(err).Params) == 0 {
+				t.Errorf("an error without a pointer: %v", err)
+			}
+			return
+		}
+		for _, r := range s.releases {
+			if r.name == "" {
+				t.Error("a release without a name")
+			}
+			_, _ = r.values(fstest.MapFS{}, map[string]int{"VDU1": 3, "VDU2": 1})
+		}
+	})
+}
