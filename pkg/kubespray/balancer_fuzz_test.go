@@ -12,8 +12,8 @@ import (
 // FuzzBalance: no file of a load balancer makes the editor panic or lose a line that is not a server, and a second call
 // changes nothing.
 func FuzzBalance(f *testing.F) {
-	f.Add("global\n    log x\nbackend kubernetes-apiserver\n    server a 10.0.0.1:6443\nbackend kubernetes-nodeport\n")
-	f.Add("backend kubernetes-nodeport\n\n# a comment\nbackend kubernetes-apiserver # x\n server\n\nlisten x\n server b\n")
+	f.Add("global\n  log x\nbackend kubernetes-apiserver\n  server a 10.0.0.1:6443\nbackend kubernetes-nodeport\n")
+	f.Add("backend kubernetes-nodeport\n\n# a\nbackend kubernetes-apiserver # x\n server\n\nlisten x\n server b\n")
 	masters := []kubespray.Server{{Name: "master11", IP: "10.0.0.11"}}
 	workers := []kubespray.Server{{Name: "worker21", IP: "10.0.0.21"}}
 	f.Fuzz(func(t *testing.T, file string) {
