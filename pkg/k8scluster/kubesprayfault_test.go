@@ -172,6 +172,46 @@ func TestForcefulTerminationGoesOnWithoutTheAnsibleHost(t *testing.T) {
 	require.Empty(t, m.vims)
 }
 
+// A rollback whose hook fails says how to go on without the machine that fails, and is repeated when it works again.
+func TestRollbacksOfKubesprayAreRepeated(t *testing.T) {
+	t.Parallel()
+	t.Run("instantiation", func(t *testing.T) {
+		t.Parallel()
+		m := newSprayed(t, 1, 1)
+		m.options.BootTimeout = 500 * time.Millisecond
+		m.fleet.Fail("workerNode-21", simmachine.Failure{Command: "kubeadm join", Stderr: "no space left"})
+		k := m.instantiation()
+		k.Fail(t)
+		m.fleet.PowerOff("ansible")
+		k.Steer(t, lcm.EventRollback)
+		e := k.Fail(t)
+		require.Contains(t, e.Detail, "on the Ansible host "+m.ansible.String())
+		require.Contains(t, e.Hint, "gybe vnf leftovers "+m.id)
+		require.NotEmpty(t, m.there.Inventory, "the machines stay until their inventory has gone")
+		m.fleet.PowerOn("ansible")
+		k.RollBack(t)
+		require.False(t, m.claimed())
+		require.Empty(t, m.there.Inventory)
+	})
+	t.Run("scaling out", func(t *testing.T) {
+		t.Parallel()
+		m := newSprayed(t, 1, 1)
+		m.complete(m.instantiation())
+		bad := out("workerNode-22", "kubeadm join", "no space left")
+		bad.spoil(m)
+		k := m.scale(1, nil, nil)
+		k.Fail(t)
+		bad = out("masterNode-11", "kubectl --kubeconfig /etc/kubernetes/admin.conf delete", "timed out")
+		bad.spoil(m)
+		k.Steer(t, lcm.EventRollback)
+		require.Contains(t, k.Fail(t).Detail, "run remove-node.yml on the Ansible host "+m.ansible.String())
+		bad.repair(m)
+		k.RollBack(t)
+		m.remember(k)
+		require.Equal(t, []string{"master11", "worker21"}, m.nodes())
+	})
+}
+
 // A rollback leaves neither an inventory nor a VIM of an instantiation.
 func TestRollbackOfAnInstantiation(t *testing.T) {
 	t.Parallel()

@@ -12,6 +12,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/remote"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 const (
@@ -311,7 +312,12 @@ func (d *Kubespray) release(ctx context.Context, w *lcm.Execution) error {
 			return nil
 		}
 		if e, ok := errors.AsType[*lcm.Error](err); ok {
-			e.Hint += "; a FORCEFUL termination goes on without the Ansible host"
+			if w.Op.Type == sol.LcmOperationTerminate {
+				e.Hint += "; a FORCEFUL termination goes on without the Ansible host"
+			} else {
+				e.Hint += "; without the Ansible host, fail the operation and remove its leftovers: " +
+					"gybe vnf leftovers " + w.Instance.ID + " --delete"
+			}
 			return e
 		}
 		if err != nil {
