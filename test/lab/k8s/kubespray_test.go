@@ -165,11 +165,14 @@ func (s *sampled) balancer(id string) (address, vim string) {
 // cnf makes the CNF with three NodePorts in the cluster, with the guide's parameter file.
 func (s *sampled) cnf(cluster string) string {
 	s.t.Helper()
-	archive := filepath.Join(s.world.dir, "cnf.zip")
-	require.NoError(s.t, stack.BuildPackage(s.t.Context(), nodePortDir, archive))
-	vnfd, err := stack.Onboard(s.t.Context(), s.api, archive)
-	require.NoError(s.t, err)
-	i, err := s.api.CreateInstance(s.t.Context(), sol.CreateVnfRequest{VnfdID: vnfd, VnfInstanceName: "cnf"})
+	if s.nodePort == "" {
+		archive := filepath.Join(s.world.dir, "cnf.zip")
+		require.NoError(s.t, stack.BuildPackage(s.t.Context(), nodePortDir, archive))
+		var err error
+		s.nodePort, err = stack.Onboard(s.t.Context(), s.api, archive)
+		require.NoError(s.t, err)
+	}
+	i, err := s.api.CreateInstance(s.t.Context(), sol.CreateVnfRequest{VnfdID: s.nodePort, VnfInstanceName: "cnf"})
 	require.NoError(s.t, err)
 	guide := *s
 	guide.dir = filepath.Join(nodePortDir, "params")

@@ -46,6 +46,8 @@ type sampled struct {
 	vim     string // that the test has registered, or ""
 	values  map[string]string
 	request map[string]any // to instantiate
+	// nodePort is the VNFD of the CNF with NodePorts, "" until it is onboarded.
+	nodePort string
 }
 
 func newSample(t *testing.T, dir string) *sampled {

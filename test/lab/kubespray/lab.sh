@@ -70,7 +70,7 @@ case ${1-} in
     ;;
   test)
     shift
-    tests -run '^TestKubespray' "$@"
+    tests -run '^(TestKubespray|TestAnsible)' "$@"
     ;;
   smoke)
     trap '"$lab" down || true' EXIT
