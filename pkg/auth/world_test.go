@@ -92,7 +92,7 @@ func (w *world) rejected(t *testing.T, code lcm.Code, r *http.Request) *lcm.Erro
 	require.Error(t, err)
 	require.Zero(t, p)
 	e := lcm.AsError(err)
-	require.Equal(t, code, e.Code, err)
+	require.Equal(t, code, e.Code, "%v\n%s", err, w.logged())
 	return e
 }
 

@@ -128,13 +128,17 @@ func TestEveryGetHasAnEntityTag(t *testing.T) {
 		r := valid(t, route, o)
 		r.path = strings.NewReplacer("{file}", "vnflcm-v2.json", "Files/nothing", "Scripts/run.sh").Replace(r.path)
 		r.token = w.tokens[red][lcm.RoleAdmin]
-		a := w.send(t, r)
-		require.Equal(t, http.StatusOK, a.status, "%s: %s", name, a.body)
-		tag := a.header.Get("ETag")
-		require.NotEmpty(t, tag, name)
-		require.Equal(t, tag, w.send(t, r).header.Get("ETag"), name)
-		r.headers["If-None-Match"] = tag
-		again := w.send(t, r)
+		var again answer
+		for range 20 { // a heartbeat changes what a node says of itself, also between two requests
+			delete(r.headers, "If-None-Match")
+			a := w.send(t, r)
+			require.Equal(t, http.StatusOK, a.status, "%s: %s", name, a.body)
+			require.NotEmpty(t, a.header.Get("ETag"), name)
+			r.headers["If-None-Match"] = a.header.Get("ETag")
+			if again = w.send(t, r); again.status == http.StatusNotModified {
+				break
+			}
+		}
 		require.Equal(t, http.StatusNotModified, again.status, name)
 		require.Empty(t, again.body, name)
 		r.headers["If-None-Match"] = `"other"`

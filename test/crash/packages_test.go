@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -160,6 +161,10 @@ func TestKillWhileAPackageIsDownloaded(t *testing.T) {
 	t.Logf("onboarded %s after another node was ready", time.Since(began).Round(time.Millisecond))
 	require.Empty(t, <-ranges)
 	require.Equal(t, "bytes="+strconv.Itoa(len(archive)/2)+"-", <-ranges)
-	require.Empty(t, ranges)
+	for len(ranges) > 0 { // a node that is slow can lose its lease, and goes on later
+		from, err := strconv.Atoi(strings.Trim(<-ranges, "bytes=-"))
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, from, len(archive)/2)
+	}
 	w.create(b.api, "downloaded")
 }
