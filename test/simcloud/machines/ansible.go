@@ -12,9 +12,15 @@ import (
 // KubesprayRoot is the directory of Kubespray on an Ansible host.
 const KubesprayRoot = "/home/ubuntu/kubespray-2.16.0"
 
-// BootAnsible boots an Ansible host with Kubespray, which belongs to no VNF, and returns its address. The fleet needs
-// Options.Playbook.
+// BootAnsible boots the machine ansible with Kubespray, which belongs to no VNF, and returns its address. The fleet
+// needs Options.Playbook.
 func BootAnsible(tb simcloud.TB, fleet *machine.Fleet) netip.Addr {
+	tb.Helper()
+	return BootAnsibleHost(tb, fleet, "ansible")
+}
+
+// BootAnsibleHost is BootAnsible for a machine with another id.
+func BootAnsibleHost(tb simcloud.TB, fleet *machine.Fleet, id string) netip.Addr {
 	tb.Helper()
 	block, err := simcloud.ReserveBlock(tb.Context())
 	if err != nil {
@@ -23,11 +29,11 @@ func BootAnsible(tb simcloud.TB, fleet *machine.Fleet) netip.Addr {
 	tb.Cleanup(func() { _ = block.Close() })
 	addr := block.Addr(20, 50)
 	if err := fleet.Boot(tb.Context(), machine.Spec{
-		ID: "ansible", Name: "ansible", Hostname: "ansible", VCPUs: 2, MemoryMB: 4096, FixedIPs: []netip.Addr{addr},
+		ID: id, Name: id, Hostname: id, VCPUs: 2, MemoryMB: 4096, FixedIPs: []netip.Addr{addr},
 	}); err != nil {
 		tb.Fatalf("boot the Ansible host: %v", err)
 	}
-	files := fleet.Machine("ansible").FS()
+	files := fleet.Machine(id).FS()
 	write := func(name string, content []byte) {
 		if err := files.MkdirAll(path.Dir(name), 0o777); err != nil {
 			tb.Fatalf("make the folder of %s: %v", name, err)
@@ -42,7 +48,7 @@ func BootAnsible(tb simcloud.TB, fleet *machine.Fleet) netip.Addr {
 	} {
 		write(KubesprayRoot+"/"+name, []byte("---\n"))
 	}
-	write("/usr/bin/ansible-playbook", process.Stub("ansible-playbook"))
+	write("/usr/bin/ansible-playbook", process.Executable("ansible-playbook"))
 	for dir := KubesprayRoot + "/inventory"; dir != "/home/ubuntu"; dir = path.Dir(dir) {
 		if err := files.Chmod(dir, 0o777); err != nil {
 			tb.Fatalf("open %s to the user: %v", dir, err)

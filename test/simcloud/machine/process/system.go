@@ -17,15 +17,15 @@ import (
 // Program is the code of a process. It returns the exit status. It must return soon after ctx ends.
 type Program func(ctx context.Context, p *Proc) int
 
-// stub begins the content of a file that stands for a compiled program.
-const stub = "\x7fELF\x02\x01\x01 simulated program: "
+// elf begins the content of an executable file; the name of its program follows.
+const elf = "\x7fELF\x02\x01\x01 simulated program: "
 
-// Stub is the content of an executable file that runs the program registered as name.
-func Stub(name string) []byte { return []byte(stub + name + "\n") }
+// Executable is the content of an executable file that runs the program registered as name.
+func Executable(name string) []byte { return []byte(elf + name + "\n") }
 
 // Binary returns the program name behind the content of an executable, if it is one of ours.
 func Binary(content []byte) (string, bool) {
-	rest, ok := strings.CutPrefix(string(content), stub)
+	rest, ok := strings.CutPrefix(string(content), elf)
 	return strings.TrimSuffix(rest, "\n"), ok
 }
 
@@ -43,7 +43,7 @@ type System struct {
 	// Hostname and SetHostname are the kernel's host name.
 	Hostname    func() string
 	SetHostname func(string)
-	// Lookup finds a program by the name in its stub.
+	// Lookup finds a program by the name in its executable file.
 	Lookup func(name string) Program
 	// Before runs ahead of each program that a file starts. With ok, the program is not run and status is its result.
 	Before func(ctx context.Context, p *Proc) (status int, ok bool)

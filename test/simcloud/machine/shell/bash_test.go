@@ -47,10 +47,10 @@ func newSystem(t *testing.T, speed float64) *process.System {
 	s.FS.Device("/dev/null", "null")
 	s.FS.Device("/dev/urandom", "urandom")
 	for name := range coreutils.Programs {
-		require.NoError(t, v.WriteFile("/usr/bin/"+name, process.Stub(name), 0o755))
+		require.NoError(t, v.WriteFile("/usr/bin/"+name, process.Executable(name), 0o755))
 	}
 	for _, name := range []string{"bash", "sh"} {
-		require.NoError(t, v.WriteFile("/usr/bin/"+name, process.Stub(name), 0o755))
+		require.NoError(t, v.WriteFile("/usr/bin/"+name, process.Executable(name), 0o755))
 	}
 	s.PowerOn(t.Context())
 	t.Cleanup(s.PowerOff)

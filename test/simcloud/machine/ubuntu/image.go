@@ -115,7 +115,7 @@ func (o *OS) AddFile(name string) {
 	full := dir + name
 	_ = o.root().MkdirAll(path.Dir(full), 0o755)
 	_ = o.root().Remove(full)
-	_ = o.root().WriteFile(full, process.Stub(path.Base(name)), 0o755)
+	_ = o.root().WriteFile(full, process.Executable(path.Base(name)), 0o755)
 }
 
 // devices makes the device nodes that every machine has.
