@@ -127,7 +127,8 @@ type Ledger interface {
 // VimRegistry finds registered VIMs for the work on an operation.
 type VimRegistry interface {
 	// RegisteredVims returns connections to the VIMs with these ids that are registered in the project of an instance,
-	// by id. VIMs that do not exist there are absent.
+	// by id. The id of an instance stands for the cluster that it has made, which is there under both ids. VIMs that do
+	// not exist in the project are absent.
 	RegisteredVims(ctx context.Context, instanceID string, ids []string) (map[string]sol.VimConnectionInfo, error)
 }
 

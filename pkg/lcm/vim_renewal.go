@@ -49,8 +49,8 @@ func Renew(
 			continue
 		}
 		v := vims[n]
-		same := func(old sol.VimConnectionInfo) bool { return sameConnection(old, c) }
-		if !slices.ContainsFunc(v.Previous, same) && !follows(c, v) || sameConnection(v.Connection, c) {
+		same := func(old sol.VimConnectionInfo) bool { return sameConnection(Typed(old, c.VimType), c) }
+		if !slices.ContainsFunc(v.Previous, same) && !follows(c, v) || same(v.Connection) {
 			continue
 		}
 		if keys == nil {

@@ -65,8 +65,8 @@ func (s *Store) RegisteredVims(
 		return map[string]sol.VimConnectionInfo{}, nil
 	}
 	rows, err := s.pool.Query(
-		ctx, "SELECT "+vimColumns.list+" FROM vim v WHERE v.id = ANY($1) AND v.project = "+
-			"(SELECT project FROM vnf_instance WHERE id = $2)", ids, instanceID,
+		ctx, "SELECT "+vimColumns.list+" FROM vim v WHERE (v.id = ANY($1) OR v.owner = ANY($1)) AND v.project = "+
+			"(SELECT project FROM vnf_instance WHERE id = $2) ORDER BY v.id", ids, instanceID,
 	)
 	found, err := vimColumns.collect(s, rows, err)
 	if err != nil {
@@ -76,6 +76,9 @@ func (s *Store) RegisteredVims(
 	for _, v := range found {
 		v.Connection.VimID = v.ID // one that a client stored may lack it
 		out[v.ID] = v.Used(instanceID)
+		if _, known := out[v.Owner]; v.Owner != "" && !known {
+			out[v.Owner] = out[v.ID]
+		}
 	}
 	return out, nil
 }

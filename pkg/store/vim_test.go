@@ -132,4 +132,17 @@ func TestRegisteredVimsAreThoseOfTheProject(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, found, "the instance is gone")
 	require.Equal(t, []string{one.ID, elsewhere.ID}, ids[:2], "the caller's list is not changed")
+
+	cluster, member := newVim("cluster"), i.ID
+	cluster.Owner, cluster.Connection.VimID = member, cluster.ID
+	cluster.Connection.Extra = sol.KeyValuePairs{lcm.ExtraOwner: member}
+	require.NoError(t, b.SaveVim(t.Context(), cluster))
+	another, _ := b.admit(t)
+	found, err = b.RegisteredVims(t.Context(), another.ID, []string{member})
+	require.NoError(t, err)
+	require.Equal(t, cluster.Used(another.ID), found[member], "the id of the instance stands for its cluster")
+	require.Equal(t, member, found[member].Extra[lcm.ExtraCluster])
+	found, err = b.RegisteredVims(t.Context(), theirs.ID, []string{member})
+	require.NoError(t, err)
+	require.Empty(t, found, "it is a cluster of another project")
 }

@@ -92,7 +92,7 @@ func (s *Service) connections(
 		if err != nil {
 			return nil, lcm.PointAt(err, "/vimConnectionInfo/"+lcm.Escape(k)+"/vimId")
 		}
-		out[k] = v.Used(instance)
+		out[k] = lcm.Typed(v.Used(instance), c.VimType)
 	}
 	return out, nil
 }

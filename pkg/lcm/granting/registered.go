@@ -28,11 +28,13 @@ func refers(c sol.VimConnectionInfo) bool {
 	return c.VimID != "" && (len(c.InterfaceInfo) == 0 || len(c.AccessInfo) == 0)
 }
 
-// connectionsTo lists the keys of the connections to a VIM; those to a cluster that the VNF itself made are left out.
+// connectionsTo lists the keys of the connections to a VIM, which may be named by the instance that has made it; those
+// to a cluster that the VNF itself made are left out.
 func connectionsTo(conns map[string]sol.VimConnectionInfo, vimID string) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(conns)) {
-		if c := conns[key]; c.VimID == vimID && c.Extra[lcm.ExtraOwner] == nil {
+		c := conns[key]
+		if (c.VimID == vimID || c.Extra[lcm.ExtraCluster] == vimID) && c.Extra[lcm.ExtraOwner] == nil {
 			out = append(out, key)
 		}
 	}
@@ -64,6 +66,9 @@ func (a *application) resolve(registered map[string]sol.VimConnectionInfo) error
 		to, used, err := a.refer(at, c, registered)
 		if err != nil {
 			return err
+		}
+		if to == "" {
+			used = lcm.Typed(used, c.VimType)
 		}
 		if err := agrees(at, c, used); err != nil {
 			return err

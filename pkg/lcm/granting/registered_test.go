@@ -265,3 +265,22 @@ func TestApplyRejectsVimIDs(t *testing.T) {
 		})
 	}
 }
+
+// A grant names a cluster by the instance that has made it. It is asked for in the registry, unless the VNF is in it.
+func TestGrantNamesAClusterByItsInstance(t *testing.T) {
+	t.Parallel()
+	const owner = "41a07e23-217e-4593-877e-962698d11a03"
+	in := ofVim("r1", "p")
+	in.Extra = sol.KeyValuePairs{lcm.ExtraCluster: owner}
+	g := &sol.Grant{VimConnectionInfo: map[string]sol.VimConnectionInfo{"core": {VimID: owner}}}
+	for name, c := range map[string]struct {
+		conns map[string]sol.VimConnectionInfo
+		want  []string
+	}{
+		"in the cluster": {map[string]sol.VimConnectionInfo{"vim1": in}, nil},
+		"elsewhere":      {map[string]sol.VimConnectionInfo{"vim1": ofVim("r2", "p")}, []string{owner}},
+	} {
+		w := &lcm.Execution{Instance: &lcm.Instance{VimConnections: c.conns}}
+		require.ElementsMatch(t, c.want, granting.VimIDs(w, g), name)
+	}
+}
