@@ -54,7 +54,9 @@ func newDrivers(ctx context.Context, a *App) *drivers {
 		Outbound: policy, Availability: d.clusters,
 	}, a.log)
 	d.infras[helm.VimType] = d.helm
-	d.cnf = cnf.New(cnf.Config{Outbound: policy, Availability: d.clusters}, a.log)
+	d.cnf = cnf.New(cnf.Config{
+		GracefulTimeout: a.cfg.OpenStack.GracefulTimeout, Outbound: policy, Availability: d.clusters,
+	}, a.log)
 	d.infras[cnf.VimType] = d.cnf
 	var keys remote.HostKeyStore = pinned{a.store}
 	if a.cfg.SSH.HostKeyPolicy == config.HostKeyInsecure {

@@ -115,25 +115,76 @@ func (t *tick) labelled(
 	return out, nil
 }
 
-// delete deletes objects in reverse order of their dependencies, and waits until they are gone.
-func (t *tick) delete(ctx context.Context, list []*unstructured.Unstructured) error {
-	for _, o := range slices.Backward(list) {
-		ref := refOf(o)
-		ref.UID = string(o.GetUID())
-		err := t.w.Step(ctx, "delete", t.target(ref), func(ctx context.Context, s *lcm.Step) error {
-			return t.deleteOnce(ctx, s, ref)
-		})
-		if _, _, waiting := lcm.Waiting(ctx, err); err != nil && !waiting {
+// delete deletes the objects that list finds, in reverse order of their dependencies, and waits until they are gone.
+// The step keeps them with their uids: a node that dies does not leave the step of an object open that the next one
+// does not find any more, and a successor of the same name stays.
+func (t *tick) delete(
+	ctx context.Context, name string, list func(context.Context) ([]*unstructured.Unstructured, error),
+) error {
+	all := objects.Ref{Kind: "VNF", Name: t.w.Instance.ID}
+	return t.w.Step(ctx, name, t.target(all), func(ctx context.Context, s *lcm.Step) error {
+		refs, err := toDelete(ctx, s, list)
+		if err != nil {
 			return err
 		}
+		for _, ref := range refs {
+			err := t.w.Step(ctx, "delete", t.target(ref), func(ctx context.Context, _ *lcm.Step) error {
+				err := t.Delete(ctx, ref, objects.DeleteOptions{
+					UID: ref.UID, Propagation: metav1.DeletePropagationForeground,
+				})
+				if err != nil {
+					return failed("delete", ref, err)
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		s.Detail(fmt.Sprintf("%d objects", len(refs)))
+		return t.requireGone(ctx, refs)
+	})
+}
+
+// toDelete are the objects of a step that deletes: those of earlier looks, and before them those that list finds in
+// addition. The order is that of the deletion.
+func toDelete(
+	ctx context.Context, s *lcm.Step, list func(context.Context) ([]*unstructured.Unstructured, error),
+) ([]objects.Ref, error) {
+	var known []objects.Ref
+	if _, err := s.Load(&known); err != nil {
+		return nil, err
 	}
-	for _, o := range slices.Backward(list) {
-		ref := refOf(o)
+	found, err := list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var refs []objects.Ref
+	for _, o := range slices.Backward(found) {
+		ref := objects.RefOf(o)
+		same := func(k objects.Ref) bool {
+			return k.APIVersion == ref.APIVersion && k.Kind == ref.Kind && k.Namespace == ref.Namespace &&
+				k.Name == ref.Name
+		}
+		if !slices.ContainsFunc(known, same) {
+			refs = append(refs, ref)
+		}
+	}
+	if len(refs) == 0 {
+		return known, nil
+	}
+	refs = append(refs, known...)
+	return refs, s.Save(ctx, refs)
+}
+
+// requireGone waits until none of the objects exists.
+func (t *tick) requireGone(ctx context.Context, refs []objects.Ref) error {
+	for _, ref := range refs {
 		live, err := t.find(ctx, ref)
 		if err != nil {
 			return err
 		}
-		if live == nil || live.GetUID() != o.GetUID() {
+		if live == nil || string(live.GetUID()) != ref.UID {
 			continue
 		}
 		why := ref.String() + " is being deleted"
@@ -141,27 +192,6 @@ func (t *tick) delete(ctx context.Context, list []*unstructured.Unstructured) er
 			why += fmt.Sprintf("; its finalizers are %v", f)
 		}
 		return lcm.Wait(pollEvery, why)
-	}
-	return nil
-}
-
-// deleteOnce deletes one object. The step keeps its uid, so that a successor of the same name stays.
-func (t *tick) deleteOnce(ctx context.Context, s *lcm.Step, ref objects.Ref) error {
-	var was struct{ UID string }
-	known, err := s.Load(&was)
-	if err != nil {
-		return err
-	}
-	if !known {
-		was.UID = ref.UID
-		if err := s.Save(ctx, was); err != nil {
-			return err
-		}
-	}
-	ref.UID = was.UID
-	err = t.Delete(ctx, ref, objects.DeleteOptions{UID: was.UID, Propagation: metav1.DeletePropagationForeground})
-	if err != nil {
-		return failed("delete", ref, err)
 	}
 	return nil
 }

@@ -2,11 +2,9 @@ package cnf
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"log/slog"
 	"net/http"
-	"sync"
+	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/kubernetes/objects"
@@ -19,86 +17,53 @@ import (
 // VimType is the vimType that the driver is for.
 const VimType = kubernetes.VimType
 
-// maxClusters bounds the clients that are kept.
-const maxClusters = 64
-
 // Config is how a driver reaches clusters.
 type Config struct {
 	// Outbound says which addresses are allowed; nil allows all.
 	Outbound *outbound.Policy
 	// Availability notes which clusters answer; may be nil.
 	Availability *kubernetes.Availability
+	// GracefulTimeout is the wait before a GRACEFUL termination or stop that names none; default 10 seconds.
+	GracefulTimeout time.Duration
 	// Wrap is put around the transport to an API server; nil for none.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
 
 // Driver is the infra driver for Kubernetes. It is safe for concurrent use.
 type Driver struct {
-	cfg Config
-	log *slog.Logger
-
-	mu       sync.Mutex
-	clusters map[[sha256.Size]byte]*shared // by the connection
-}
-
-// shared is a client with the number of its users.
-type shared struct {
-	*objects.Cluster
-	users int
+	cfg      Config
+	log      *slog.Logger
+	clusters *kubernetes.Pool[*objects.Cluster]
 }
 
 var _ lcm.Infra = (*Driver)(nil)
 
 // New returns a driver.
 func New(cfg Config, log *slog.Logger) *Driver {
-	return &Driver{cfg: cfg, log: log, clusters: map[[sha256.Size]byte]*shared{}}
+	if cfg.GracefulTimeout <= 0 {
+		cfg.GracefulTimeout = 10 * time.Second
+	}
+	d := &Driver{cfg: cfg, log: log}
+	d.clusters = kubernetes.NewPool(d.connect, nil)
+	return d
 }
 
 // Close ends the connections of the driver.
-func (d *Driver) Close() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for key, c := range d.clusters {
-		c.Close()
-		delete(d.clusters, key)
-	}
-}
+func (d *Driver) Close() { d.clusters.Close() }
 
-// connect returns the client of a connection. release has to be called after its use.
-func (d *Driver) connect(conn sol.VimConnectionInfo) (c *objects.Cluster, release func(), err error) {
+// connect makes the client of a connection.
+func (d *Driver) connect(conn sol.VimConnectionInfo) (*objects.Cluster, error) {
 	access, err := kubernetes.FromVim(conn)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	raw, err := json.Marshal(conn) // only a hash of it is kept
-	if err != nil {
-		return nil, nil, err
+	cfg := access.Outbound(d.policy())
+	vim := lcm.VimKey(conn)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return d.cfg.Availability.Wrap(vim, next) })
+	if d.cfg.Wrap != nil {
+		cfg.Wrap(d.cfg.Wrap)
 	}
-	key := sha256.Sum256(raw)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	s := d.clusters[key]
-	if s == nil {
-		cfg := access.Outbound(d.policy())
-		vim := lcm.VimKey(conn)
-		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return d.cfg.Availability.Wrap(vim, next) })
-		if d.cfg.Wrap != nil {
-			cfg.Wrap(d.cfg.Wrap)
-		}
-		made, err := objects.New(cfg)
-		if err != nil {
-			return nil, nil, err
-		}
-		d.evict()
-		s = &shared{Cluster: made}
-		d.clusters[key] = s
-	}
-	s.users++
-	return s.Cluster, func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		s.users--
-	}, nil
+	return objects.New(cfg)
 }
 
 // policy is the one of the configuration, or one that allows everything.
@@ -107,19 +72,6 @@ func (d *Driver) policy() *outbound.Policy {
 		return &outbound.Policy{Loopback: true}
 	}
 	return d.cfg.Outbound
-}
-
-// evict makes room for a client. It is called with the driver locked.
-func (d *Driver) evict() {
-	for key, c := range d.clusters {
-		if len(d.clusters) < maxClusters {
-			return
-		}
-		if c.users == 0 {
-			c.Close()
-			delete(d.clusters, key)
-		}
-	}
 }
 
 // tick is one call of the driver for an operation.
@@ -136,7 +88,7 @@ func (d *Driver) with(ctx context.Context, w *lcm.Execution, do func(context.Con
 	if !ok {
 		return lcm.Errorf(lcm.CodeUnprocessable, "the VNF instance has no connection to a VIM")
 	}
-	c, release, err := d.connect(conn)
+	c, release, err := d.clusters.Get(conn)
 	if err != nil {
 		return err
 	}

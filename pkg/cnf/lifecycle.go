@@ -40,6 +40,9 @@ func (d *Driver) Instantiate(ctx context.Context, w *lcm.Execution) error {
 
 // Change implements lcm.Infra.
 func (d *Driver) Change(ctx context.Context, w *lcm.Execution) error {
+	if err := w.WaitGracefully(ctx, d.cfg.GracefulTimeout); err != nil {
+		return err
+	}
 	return d.with(ctx, w, func(ctx context.Context, t *tick) error {
 		want, err := t.desired()
 		if err != nil {
@@ -85,13 +88,12 @@ func (t *tick) converge(ctx context.Context, want, previous *desired) error {
 	if err := t.settle(ctx, want); err != nil {
 		return err
 	}
-	present, err := t.own(ctx, want, previous)
-	if err != nil {
-		return err
-	}
-	return t.delete(ctx, slices.DeleteFunc(present, func(o *unstructured.Unstructured) bool {
-		return want.has(refOf(o)) || claimed(o, want)
-	}))
+	return t.delete(ctx, "delete objects", func(ctx context.Context) ([]*unstructured.Unstructured, error) {
+		present, err := t.own(ctx, want, previous)
+		return slices.DeleteFunc(present, func(o *unstructured.Unstructured) bool {
+			return want.has(refOf(o)) || claimed(o, want)
+		}), err
+	})
 }
 
 // claimed says that an object is a claim of a StatefulSet that is desired.
@@ -259,33 +261,29 @@ func (t *tick) replace(ctx context.Context, want *desired, vnfc string) error {
 	})
 }
 
-// deleteAll deletes everything that the instance had when the step began.
+// deleteAll deletes everything that the instance has before it is created again.
 func (t *tick) deleteAll(ctx context.Context, want *desired) error {
-	return t.w.Step(ctx, "delete all objects", t.target(objects.Ref{Kind: "VNF", Name: t.w.Instance.ID}),
-		func(ctx context.Context, _ *lcm.Step) error {
-			present, err := t.own(ctx, want)
-			if err != nil {
-				return err
-			}
-			present = slices.DeleteFunc(present, func(o *unstructured.Unstructured) bool {
-				return o.GetKind() == "CustomResourceDefinition" || o.GetKind() == "Namespace"
-			})
-			return t.delete(ctx, present)
-		})
+	return t.delete(ctx, "delete all objects", func(ctx context.Context) ([]*unstructured.Unstructured, error) {
+		present, err := t.own(ctx, want)
+		return slices.DeleteFunc(present, func(o *unstructured.Unstructured) bool {
+			return o.GetKind() == "CustomResourceDefinition" || o.GetKind() == "Namespace"
+		}), err
+	})
 }
 
 // Terminate implements lcm.Infra.
 func (d *Driver) Terminate(ctx context.Context, w *lcm.Execution) error {
+	if err := w.WaitGracefully(ctx, d.cfg.GracefulTimeout); err != nil {
+		return err
+	}
 	return d.with(ctx, w, func(ctx context.Context, t *tick) error {
 		want, err := t.desired() // manifests that cannot be read any more do not keep objects from being deleted
 		if err != nil {
 			want = &desired{namespace: t.fallbackNamespace()}
 		}
-		present, err := t.own(ctx, want)
-		if err != nil {
-			return err
-		}
-		return t.delete(ctx, present)
+		return t.delete(ctx, "delete all objects", func(ctx context.Context) ([]*unstructured.Unstructured, error) {
+			return t.own(ctx, want)
+		})
 	})
 }
 

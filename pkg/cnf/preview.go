@@ -3,9 +3,7 @@ package cnf
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -14,9 +12,6 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
-
-// maxFields bounds the changed fields of one object that a plan shows.
-const maxFields = 20
 
 // Preview implements lcm.Infra: the API server applies every object without storing it, and the result is compared with
 // what it has.
@@ -183,7 +178,7 @@ func (t *tick) previewObject(ctx context.Context, o *unstructured.Unstructured, 
 		return nil
 	}
 	if changes := objects.Diff(live, after); len(changes) > 0 {
-		entry.Detail = fields(changes)
+		entry.Detail = objects.Summarize(changes)
 		p.Change = append(p.Change, entry)
 	}
 	return nil
@@ -195,17 +190,4 @@ func plannedObject(o *unstructured.Unstructured) lcm.PlannedResource {
 	return lcm.PlannedResource{
 		Type: r.Type, Name: r.Name, ID: r.ID, Kind: r.Kind, VDU: o.GetAnnotations()[objects.AnnotationVDU],
 	}
-}
-
-// fields says which fields change.
-func fields(changes []objects.Change) string {
-	var out []string
-	for n, c := range changes {
-		if n == maxFields {
-			out = append(out, fmt.Sprintf("and %d more", len(changes)-n))
-			break
-		}
-		out = append(out, c.String())
-	}
-	return strings.Join(out, "; ")
 }

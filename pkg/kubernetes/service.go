@@ -13,6 +13,7 @@ const ServiceNodePort = string(corev1.ServiceTypeNodePort)
 type Service struct {
 	Namespace string
 	Name      string
+	Labels    map[string]string
 	Type      string // ClusterIP, NodePort, …
 	Ports     []ServicePort
 }
@@ -33,7 +34,7 @@ func (c *Client) Services(ctx context.Context, selector string) ([]Service, erro
 	out := make([]Service, 0, len(list.Items))
 	for i := range list.Items {
 		s := &list.Items[i]
-		found := Service{Namespace: s.Namespace, Name: s.Name, Type: string(s.Spec.Type)}
+		found := Service{Namespace: s.Namespace, Name: s.Name, Labels: s.Labels, Type: string(s.Spec.Type)}
 		for _, p := range s.Spec.Ports {
 			protocol := string(p.Protocol)
 			if protocol == "" {

@@ -19,10 +19,8 @@ func (t *tick) operate(ctx context.Context) error {
 	want := cloud.ServerActive
 	if req.ChangeStateTo == sol.VnfOperationalStateStopped {
 		want = cloud.ServerStopped
-		if req.StopType == sol.StopTypeGraceful {
-			if err := t.waitGracefully(ctx, t.w, "graceful stop", req.GracefulStopTimeout); err != nil {
-				return err
-			}
+		if err := t.w.WaitGracefully(ctx, t.cfg.GracefulTimeout); err != nil {
+			return err
 		}
 	}
 	return t.setStates(ctx, func(sol.VnfcInfo) string { return want })

@@ -49,16 +49,24 @@ func (a *app) vnfTerminate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "terminate INSTANCE", Short: "Delete the resources of a VNF instance", Args: cobra.ExactArgs(1),
 		Long: "Delete the resources of a VNF instance. Shows what is lost and asks for the name of the instance; " +
-			"--yes does not ask.",
+			"--yes does not ask. A cluster in which other VNF instances have resources is only deleted with --force.",
 	}
 	graceful := cmd.Flags().Duration("graceful", 0, "take the VNF out of service first, with this timeout, e.g. 30s")
+	force := cmd.Flags().Bool("force", false,
+		"terminate at once (FORCEFUL), also a cluster in which other VNF instances have resources")
+	cmd.MarkFlagsMutuallyExclusive("graceful", "force")
 	remove := cmd.Flags().Bool("delete", false, "also delete the instance after the termination; implies --wait")
 	t := &task{op: sol.LcmOperationTerminate, cmd: cmd, ask: func(*asked) *question {
 		return &question{deed: "deletes all machines and volumes of"}
 	}}
 	t.fill = func(in *asked) error {
-		if _, ok := in.body["terminationType"]; !ok {
+		_, given := in.body["terminationType"]
+		switch {
+		case *force:
 			in.body["terminationType"] = sol.TerminationTypeForceful
+			delete(in.body, "gracefulTerminationTimeout")
+		case !given: // a FORCEFUL one would delete a cluster that others use
+			in.body["terminationType"], in.body["gracefulTerminationTimeout"] = sol.TerminationTypeGraceful, 1
 		}
 		if *remove {
 			t.watch.wait = true

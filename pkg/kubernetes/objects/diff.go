@@ -34,6 +34,37 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s: %v -> %v", c.Path, c.Old, c.New)
 }
 
+// The bounds of a summary.
+const (
+	maxFields = 20
+	maxValue  = 80 // runes
+)
+
+// Summarize lists changes on one line: at most 20, and the beginnings of long values.
+func Summarize(changes []Change) string {
+	var out []string
+	for _, c := range changes[:min(len(changes), maxFields)] {
+		c.Old, c.New = beginning(c.Old), beginning(c.New)
+		out = append(out, c.String())
+	}
+	if more := len(changes) - len(out); more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(out, "; ")
+}
+
+// beginning is that of a long value; nil stays nil.
+func beginning(v any) any {
+	if v == nil {
+		return nil
+	}
+	text := []rune(fmt.Sprint(v))
+	if len(text) <= maxValue {
+		return v
+	}
+	return string(text[:maxValue]) + "…"
+}
+
 // Diff returns the fields that differ, ordered by path, without the status and the fields of metadata that the API
 // server writes. before or after may be nil: the object is created or deleted.
 func Diff(before, after *unstructured.Unstructured) []Change {

@@ -1,6 +1,7 @@
 package objects_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,4 +62,18 @@ func TestDiffOfSecretsIsHidden(t *testing.T) {
 		}
 		require.Equal(t, 4, hidden)
 	}
+}
+
+func TestSummarizeIsBounded(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, objects.Summarize(nil))
+	many := make([]objects.Change, 25)
+	for n := range many {
+		many[n] = objects.Change{Path: "data.page", Old: strings.Repeat("ä", 81), New: "b"}
+	}
+	text := objects.Summarize(many)
+	require.True(t, strings.HasPrefix(text, "data.page: "+strings.Repeat("ä", 80)+"… -> b; "), text)
+	require.Equal(t, 20, strings.Count(text, "data.page"))
+	require.True(t, strings.HasSuffix(text, "; and 5 more"), text)
+	require.Equal(t, "spec.replicas: + 3", objects.Summarize([]objects.Change{{Path: "spec.replicas", New: int64(3)}}))
 }

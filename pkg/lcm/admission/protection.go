@@ -40,7 +40,8 @@ func (s *Service) requireUnused(ctx context.Context, i *lcm.Instance) error {
 		e := lcm.Errorf(lcm.CodeConflict,
 			"VNF instance %s is a cluster in which other VNF instances have resources: %s", i.ID, lcm.NameUsers(users))
 		e.Title = "Cluster is in use"
-		return e.WithHint("terminate them first; terminationType FORCEFUL deletes the cluster with their resources")
+		return e.WithHint("terminate them first; terminationType FORCEFUL (gybe vnf terminate --force) deletes the " +
+			"cluster with their resources")
 	}
 	return nil
 }
