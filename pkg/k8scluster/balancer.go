@@ -2,15 +2,17 @@ package k8scluster
 
 import (
 	"context"
-	"crypto/sha256"
-	_ "embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
+	"github.com/gybe-nfv/gybe/pkg/haproxy"
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/kubespray"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -20,13 +22,10 @@ import (
 const (
 	titleBalancer   = "install load balancer"
 	titleBalance    = "configure load balancer"
+	titleUnbalanced = "Load balancer not configured"
+	titleNodePorts  = "look for NodePorts"
 	titleKubeconfig = "install kubeconfig"
 )
-
-// balancerScript activates a configuration of HAProxy.
-//
-//go:embed nodescripts/balancer.sh
-var balancerScript string
 
 // installBalancer runs the package's script on the load balancer.
 func (op *spray) installBalancer(ctx context.Context) error {
@@ -51,30 +50,23 @@ func (op *spray) installBalancer(ctx context.Context) error {
 // balance makes the load balancer send requests to the nodes that there are now.
 func (op *spray) balance(ctx context.Context) error {
 	return op.w.Step(ctx, titleBalance, op.lb.vnfc, func(ctx context.Context, s *lcm.Step) error {
-		for range maxRestarts {
-			again, err := op.balanceOnce(ctx, s)
-			if !again {
-				return err
-			}
+		c, release, err := op.o.Connect(ctx, op.lb.target)
+		if err != nil {
+			return nodeError(op.lb, titleBalance, err)
 		}
-		return &lcm.Error{
-			Code: lcm.CodeUnavailable, Class: lcm.Transient, Title: "Load balancer not configured",
-			Detail: op.lb.during(titleBalance) + ": others change or lock /etc/haproxy/haproxy.cfg all the time",
-			Hint:   "retry the operation when no other operation works on this load balancer",
-		}
+		defer release()
+
+		s.Detail(fmt.Sprintf("%s: %s, %s", op.lb.target.Host, many(len(op.t.masters), "master"),
+			many(len(op.t.workers), "worker")))
+		return op.balanceError(haproxy.Edit{
+			Connection: c, Step: s, Timeout: op.o.CommandTimeout,
+			Make: func(_ context.Context, old string) (haproxy.Wanted, error) { return op.balanced(old) },
+		}.Apply(ctx))
 	})
 }
 
-// configChanged is the exit status of balancerScript when the configuration is another one by now, or is
-// locked.
-const configChanged = 75
-
-// balanceOnce changes the configuration as it is now. again says that it has changed since it was read.
-func (op *spray) balanceOnce(ctx context.Context, s *lcm.Step) (again bool, err error) {
-	old, err := op.ask(ctx, op.lb, titleBalance, "cat /etc/haproxy/haproxy.cfg")
-	if err != nil {
-		return false, err
-	}
+// balanced is the configuration of HAProxy with the nodes that there are now.
+func (op *spray) balanced(old string) (haproxy.Wanted, error) {
 	servers := func(nodes []node) []kubespray.Server {
 		var out []kubespray.Server
 		for _, n := range nodes {
@@ -82,24 +74,34 @@ func (op *spray) balanceOnce(ctx context.Context, s *lcm.Step) (again bool, err 
 		}
 		return out
 	}
-	config, err := kubespray.Balance(old, servers(op.t.masters), servers(op.t.workers))
+	config, err := kubespray.Balance([]byte(old), servers(op.t.masters), servers(op.t.workers))
 	if err != nil {
-		return false, lcm.Errorf(lcm.CodeUpstream, "%s: %w", op.lb.during(titleBalance), err).WithHint(
+		return haproxy.Wanted{}, lcm.Errorf(lcm.CodeUpstream, "%s: %w", op.lb.during(titleBalance), err).WithHint(
 			"the script " + op.k.lbScript + " of the package has to write this section",
 		)
 	}
-	s.Detail(fmt.Sprintf("%s: %s, %s", op.lb.target.Host, many(len(op.t.masters), "master"),
-		many(len(op.t.workers), "worker")))
-	if string(old) == string(config) {
-		return false, nil
+	return haproxy.Wanted{Text: string(config), Open: []int{kubespray.BalancerPort}}, nil
+}
+
+// balanceError puts a failure to configure HAProxy in words about the load balancer.
+func (op *spray) balanceError(err error) error {
+	if refused, ok := errors.AsType[*haproxy.RefusedError](err); ok {
+		return &lcm.Error{
+			Code: lcm.CodeUpstream, Title: titleUnbalanced, Detail: op.lb.during(titleBalance) + ": " + refused.Why,
+			Hint: refused.Hint,
+		}
 	}
-	sum := sha256.Sum256(old)
-	command := "bash -c " + remote.Quote(balancerScript) + " - " + hex.EncodeToString(sum[:])
-	_, err = op.output(ctx, op.lb, titleBalance, command, config, 64<<10)
-	if exit, ok := errors.AsType[*remote.ExitError](err); ok && exit.Status == configChanged {
-		return true, nil
+	if failed, ok := errors.AsType[*haproxy.FailedError](err); ok {
+		return nodeError(op.lb, failed.Doing, failed.Err)
 	}
-	return false, err
+	if errors.Is(err, haproxy.ErrBusy) {
+		return &lcm.Error{
+			Code: lcm.CodeUnavailable, Class: lcm.Transient, Title: titleUnbalanced,
+			Detail: op.lb.during(titleBalance) + ": " + err.Error(),
+			Hint:   "retry the operation when no other operation works on this load balancer",
+		}
+	}
+	return err
 }
 
 // kubeconfig gives the login of the load balancer the administrator's access to the cluster, at its own address.
@@ -122,5 +124,40 @@ func (op *spray) kubeconfig(ctx context.Context) error {
 		const put = "umask 077 && mkdir -p ~/.kube && cd ~/.kube && cat >config.new && mv -f config.new config"
 		_, err = op.output(ctx, op.lb, titleKubeconfig, put, config, 4<<10)
 		return err
+	})
+}
+
+// cnfLabel is the label by which the infra drivers mark the objects of a CNF with its VNF instance.
+const cnfLabel = "gybe.io/vnf-instance"
+
+// lostPorts names the CNFs that have NodePorts. Which of them had theirs on the load balancer was in the configuration
+// of the machine that is gone; an operation on such a CNF configures the new one.
+func (op *spray) lostPorts(ctx context.Context) error {
+	return op.w.Step(ctx, titleNodePorts, op.lb.vnfc, func(ctx context.Context, s *lcm.Step) error {
+		return op.cluster.withAPI(ctx, func(api *kubernetes.Client) error {
+			services, err := api.Services(ctx, cnfLabel)
+			if err != nil {
+				return err
+			}
+			found := map[string]bool{}
+			for _, service := range services {
+				id, err := uuid.Parse(service.Labels[cnfLabel])
+				if err == nil && service.Type == kubernetes.ServiceNodePort {
+					found[id.String()] = true
+				}
+			}
+			cnfs := slices.Sorted(maps.Keys(found))
+			if len(cnfs) == 0 {
+				s.Detail("no CNF has NodePorts")
+				return nil
+			}
+			more := ""
+			if n := len(cnfs) - maxNamed; n > 0 {
+				cnfs, more = cnfs[:maxNamed], fmt.Sprintf(" and %d more", n)
+			}
+			s.Detail("the new load balancer has no NodePorts of CNFs; heal the CNFs that use it: " +
+				strings.Join(cnfs, ", ") + more)
+			return nil
+		})
 	})
 }

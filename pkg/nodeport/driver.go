@@ -2,9 +2,9 @@ package nodeport
 
 import (
 	"context"
-	"io"
 	"time"
 
+	"github.com/gybe-nfv/gybe/pkg/haproxy"
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/remote"
@@ -13,16 +13,10 @@ import (
 // Name is the implementation name by which VNFDs ask for this driver.
 const Name = "mgmt-drivers-cnf-nodeport"
 
-// Connection is the part of a connection to a machine that the driver uses; *remote.Client implements it.
-type Connection interface {
-	Run(ctx context.Context, command string, o remote.RunOptions) error
-	Output(ctx context.Context, command string, stdin io.Reader, limit int) ([]byte, error)
-}
-
 // Options are what the driver needs. Zero durations and numbers mean the defaults.
 type Options struct {
 	// Connect gives a connection to a machine, which release gives back; Pooled makes it from a remote.Pool.
-	Connect func(ctx context.Context, t remote.Target) (c Connection, release func(), err error)
+	Connect func(ctx context.Context, t remote.Target) (c haproxy.Connection, release func(), err error)
 	// Client makes a client of a cluster; it does not connect. By default it connects to any address.
 	Client  func(a kubernetes.Access) (*kubernetes.Client, error)
 	SSHPort int // 22
@@ -34,8 +28,8 @@ type Options struct {
 }
 
 // Pooled is the usual Options.Connect.
-func Pooled(p *remote.Pool) func(context.Context, remote.Target) (Connection, func(), error) {
-	return func(ctx context.Context, t remote.Target) (Connection, func(), error) {
+func Pooled(p *remote.Pool) func(context.Context, remote.Target) (haproxy.Connection, func(), error) {
+	return func(ctx context.Context, t remote.Target) (haproxy.Connection, func(), error) {
 		c, release, err := p.Get(ctx, t)
 		if err != nil {
 			return nil, nil, err

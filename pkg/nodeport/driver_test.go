@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm/mgmttest"
+	"github.com/gybe-nfv/gybe/pkg/nodeport"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
@@ -122,4 +124,53 @@ func TestCNFsShareALoadBalancer(t *testing.T) {
 		w.reached(30000+n, "worker21", "worker22")
 	}
 	require.Equal(t, many, strings.Count(w.config(), "frontend gybe_"))
+}
+
+// A heal and a termination of one CNF leave the section and the ports of another one as they are, and so does a
+// request for a port that both want.
+func TestOperationsOnOneCNFLeaveTheOtherAlone(t *testing.T) {
+	t.Parallel()
+	for name, shared := range map[string]bool{"backend of the cluster": true, "servers of each port": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			if !shared {
+				w.write("", "")
+			}
+			empty := w.config()
+			a, b := w.instance(), w.instance()
+			for _, port := range []int{30422, 30423, 30500} {
+				w.serve(21, port)
+				w.serve(22, port)
+			}
+			w.expose(b, "other", "web", 30500)
+			w.operate(sol.LcmOperationInstantiate, b)
+			alone := w.config()
+			unchanged := func() {
+				t.Helper()
+				require.True(t, strings.HasPrefix(w.config(), alone), "%s", w.config())
+				w.reached(30500, "worker21", "worker22")
+			}
+			w.expose(a, "default", "web", 30422)
+			w.operate(sol.LcmOperationInstantiate, a)
+			unchanged()
+			w.expose(a, "default", "web", 30423)
+			w.operate(sol.LcmOperationHeal, a)
+			unchanged()
+			w.closed(30422)
+			w.reached(30423, "worker21", "worker22")
+
+			w.hide("other", "web") // the cluster does not refuse the port then
+			w.expose(a, "default", "web", 30500)
+			s := w.beginWith(nodeport.Options{Patience: time.Millisecond}, sol.LcmOperationHeal, a)
+			require.Contains(t, s.Fail(t).Detail, "the port 30500 is used by VNF instance "+b.ID)
+			unchanged()
+			w.reached(30423, "worker21", "worker22")
+			w.operate(sol.LcmOperationTerminate, a)
+			unchanged()
+			require.Equal(t, alone, w.config())
+			w.operate(sol.LcmOperationTerminate, b)
+			require.Equal(t, empty, w.config())
+		})
+	}
 }

@@ -15,40 +15,6 @@ import (
 	simmachine "github.com/gybe-nfv/gybe/test/simcloud/machine"
 )
 
-// A node of the VNFM can die at any write, and another one continues. HAProxy ends up with one frontend.
-func TestAnyNodeMayDie(t *testing.T) {
-	t.Parallel()
-	for _, typ := range []sol.LcmOperationType{
-		sol.LcmOperationInstantiate, sol.LcmOperationHeal, sol.LcmOperationTerminate,
-	} {
-		t.Run(string(typ), func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			before := w.config()
-			i := w.instance()
-			deaths := mgmttest.SurviveDeaths(t, func() *mgmttest.Task {
-				i = w.instance()
-				w.expose(i, "default", "web", 30422)
-				if typ != sol.LcmOperationInstantiate {
-					w.operate(sol.LcmOperationInstantiate, i)
-					w.expose(i, "default", "web", 30423)
-				}
-				return w.begin(typ, i)
-			}, func(*mgmttest.Task) {
-				if typ == sol.LcmOperationTerminate {
-					require.Equal(t, before, w.config())
-					return
-				}
-				require.Equal(t, 1, strings.Count(w.config(), "frontend gybe_"+i.ID))
-				require.Contains(t, w.config(), map[bool]string{true: "*:30422", false: "*:30423"}[typ ==
-					sol.LcmOperationInstantiate])
-				w.operate(sol.LcmOperationTerminate, i)
-			})
-			require.Greater(t, deaths, 4)
-		})
-	}
-}
-
 // The script on the machine can be cut off before any command. The next attempt finishes the work, and the old file is
 // kept until HAProxy works with the new one.
 func TestTheScriptMayBeCutOff(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 // model is a VNFD that names the driver as packages for other VNFMs do.
 func model() *vnfd.VNFD {
 	impl := vnfd.Implementation{Name: nodeport.Name}
-	return &vnfd.VNFD{ID: "b1bb0ce7-ebca-4fa7-95ed-4840d70a1177", Flavours: []vnfd.Flavour{{
+	return &vnfd.VNFD{ID: "babb0ce7-ebca-4fa7-95ed-4840d70a1177", Flavours: []vnfd.Flavour{{
 		ID: "simple", VDUs: []vnfd.VDU{{Name: "VDU1"}},
 		LCM: map[string]vnfd.Implementation{
 			"instantiate_end": impl, "heal_start": impl, "heal_end": impl, "terminate_end": impl,

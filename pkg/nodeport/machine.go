@@ -2,50 +2,18 @@ package nodeport
 
 import (
 	"context"
-	"crypto/sha256"
-	_ "embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
+	"github.com/gybe-nfv/gybe/pkg/haproxy"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/remote"
 )
 
-// configFile is HAProxy's configuration.
-const configFile = "/etc/haproxy/haproxy.cfg"
-
-// maxConfig bounds the file, in bytes.
-const maxConfig = 4 << 20
-
-// lockFile is locked by everyone who replaces the configuration file.
-const lockFile = "/run/lock/gybe-haproxy"
-
 // machineName is the name under which the host key of a load balancer is pinned for an instance.
 func (b balancer) machineName() string { return lcm.BalancerMachine(b.address) }
-
-// activate is the script that replaces the file.
-//
-//go:embed activate.sh
-var activate string
-
-// The statuses with which activate ends. Those that flock and sudo end with, 1 and 64 to 73, are others.
-const (
-	statusChanged  = 75 // the file is not the one that the change was made from, or the lock is taken
-	statusRejected = 81 // haproxy -c rejects the new file
-	statusInactive = 82 // HAProxy does not work with the new file; the old one is in place again
-)
-
-// checkpoint is stored before the file is replaced.
-type checkpoint struct {
-	// Base is the digest of the file that is replaced.
-	Base string `json:"base"`
-}
 
 // machine is one load balancer within a step.
 type machine struct {
@@ -71,9 +39,6 @@ func (m *machine) target() remote.Target {
 	}
 }
 
-// maxTries bounds how often a change is made again because another one was faster.
-const maxTries = 10
-
 // apply brings the machine to the wanted state, whatever a predecessor has done there.
 func (m *machine) apply(ctx context.Context) error {
 	c, release, err := m.o.Connect(ctx, m.target())
@@ -82,62 +47,46 @@ func (m *machine) apply(ctx context.Context) error {
 	}
 	defer release()
 
-	for range maxTries {
-		err := m.try(ctx, c)
-		if !changed(err) {
-			return err
+	e := haproxy.Edit{Connection: c, Step: m.step, Timeout: m.o.CommandTimeout}
+	e.Make = func(ctx context.Context, old string) (haproxy.Wanted, error) {
+		open, err := e.Listening(ctx)
+		if err != nil {
+			return haproxy.Wanted{}, err
+		}
+		return m.edit(ctx, old, open)
+	}
+	err = e.Apply(ctx)
+	if refused, ok := errors.AsType[*haproxy.RefusedError](err); ok {
+		return m.refused(refused.Why, refused.Hint)
+	}
+	if failed, ok := errors.AsType[*haproxy.FailedError](err); ok {
+		return m.failure(failed.Doing, failed.Err)
+	}
+	if errors.Is(err, haproxy.ErrBusy) {
+		return &lcm.Error{
+			Code: lcm.CodeUnavailable, Class: lcm.Transient, Title: "Load balancer busy",
+			Detail: fmt.Sprintf("load balancer %s: %v", m.balancer.address, err),
 		}
 	}
-	return &lcm.Error{
-		Code: lcm.CodeUnavailable, Class: lcm.Transient, Title: "Load balancer busy",
-		Detail: fmt.Sprintf("load balancer %s: %s is changed again and again by others, or they hold the lock %s",
-			m.balancer.address, configFile, lockFile),
-	}
+	return err
 }
 
-// errChanged says that the file is not the one that was read.
-var errChanged = errors.New("the file has changed")
-
-func changed(err error) bool { return errors.Is(err, errChanged) }
-
-// try reads the file, makes the new one and replaces it, unless the file has changed since.
-func (m *machine) try(ctx context.Context, c Connection) error {
-	old, err := m.output(ctx, c, "read the configuration of HAProxy", "sudo -n cat "+configFile)
-	if err != nil {
-		return err
-	}
-	sockets, err := m.output(ctx, c, "list open ports", "ss -lnt")
-	if err != nil {
-		return err
-	}
-	conf := parseConfig(string(old))
+// edit makes the new file from the old one. open are the ports that are open on the machine.
+func (m *machine) edit(ctx context.Context, old string, open map[int]bool) (haproxy.Wanted, error) {
+	conf := parseConfig(old)
 	instance := m.w.Instance.ID
 	had, before := conf.owned(instance), *conf
 	for _, name := range conf.takeOver(m.takenOver) {
 		m.step.Logf(ctx, "the frontend "+name+", written by another VNFM, is replaced")
 	}
 	wants := m.ports()
-	if err := m.free(conf, &before, listening(sockets), wants); err != nil {
-		return err
+	if err := m.free(conf, &before, open, wants); err != nil {
+		return haproxy.Wanted{}, err
 	}
-	next := conf.replace(instance, render(instance, m.services, m.nodes, conf.shares(m.nodes)))
-	base := digest(old)
-	var cp checkpoint
-	begun, err := m.step.Load(&cp)
-	if err != nil {
-		return err
-	}
-	if next == string(old) && !begun {
-		m.step.Logf(ctx, "the configuration of HAProxy is up to date")
-		return nil
-	}
-	if next != string(old) {
-		cp.Base = base
-		if err := m.step.Save(ctx, cp); err != nil {
-			return err
-		}
-	}
-	return m.replaceFile(ctx, c, next, base, cp.Base, wants, without(had, wants))
+	return haproxy.Wanted{
+		Text: conf.replace(instance, render(instance, m.services, m.nodes, conf.shares(m.nodes))),
+		Open: wants, Closed: without(had, wants),
+	}, nil
 }
 
 // ports lists the ports of the Services.
@@ -184,90 +133,3 @@ func (m *machine) patient() bool {
 	}
 	return m.w.Clock.Now().Sub(begun) < m.o.Patience
 }
-
-// replaceFile runs the script that replaces the file. It waits until the ports are open, and the others closed.
-func (m *machine) replaceFile(
-	ctx context.Context, c Connection, text, current, base string, open, closed []int,
-) error {
-	args := []string{configFile, digest([]byte(text)), current, base}
-	for _, p := range open {
-		args = append(args, "+"+strconv.Itoa(p))
-	}
-	for _, p := range closed {
-		args = append(args, "-"+strconv.Itoa(p))
-	}
-	command := fmt.Sprintf("sudo -n flock -w 30 -E %d %s bash -c %s gybe %s", statusChanged, lockFile,
-		remote.Quote(activate), strings.Join(args, " "))
-	var said []string
-	line := func(text string) {
-		m.step.Logf(ctx, text)
-		if strings.Contains(text, "ALERT") || strings.HasPrefix(text, "gybe: ") ||
-			strings.HasPrefix(text, "flock: ") {
-			said = append(said, strings.TrimPrefix(text, "gybe: "))
-		}
-	}
-	bounded, cancel := context.WithTimeoutCause(ctx, m.o.CommandTimeout, errSlow)
-	defer cancel()
-	err := c.Run(bounded, command, remote.RunOptions{Stdin: strings.NewReader(text), Stderr: line})
-	exit, ok := errors.AsType[*remote.ExitError](err)
-	if !ok {
-		return m.failure("replace the configuration of HAProxy", slow(ctx, bounded, err))
-	}
-	switch exit.Status {
-	case statusChanged:
-		return errChanged
-	case statusRejected:
-		return m.refused("haproxy -c rejects the new configuration, and the old one stays: "+strings.Join(said, "; "),
-			"haproxy -c -f "+configFile+" on the load balancer tells whether the rest of the file is valid")
-	case statusInactive:
-		return m.refused("HAProxy did not work with the new configuration, and has the old one again: "+
-			strings.Join(said, "; "), "journalctl -u haproxy on the load balancer has the cause")
-	}
-	doing := "replace the configuration of HAProxy"
-	if len(said) > 0 {
-		doing += " (" + strings.Join(said, "; ") + ")"
-	}
-	return m.failure(doing, err)
-}
-
-// output runs a short command and returns its standard output.
-func (m *machine) output(ctx context.Context, c Connection, doing, command string) ([]byte, error) {
-	bounded, cancel := context.WithTimeoutCause(ctx, m.o.CommandTimeout, errSlow)
-	defer cancel()
-	out, err := c.Output(bounded, command, nil, maxConfig)
-	if err != nil {
-		return nil, m.failure(doing, slow(ctx, bounded, err))
-	}
-	return out, nil
-}
-
-var errSlow = errors.New("the machine did not answer in time")
-
-// slow makes a timeout of this package an error of the machine.
-func slow(ctx, bounded context.Context, err error) error {
-	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
-		return &remote.Error{Kind: remote.KindTimeout, Op: "run", Err: errSlow}
-	}
-	return err
-}
-
-func digest(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
-
-// socket is the local address in a line of ss.
-var socket = regexp.MustCompile(`(?m)^LISTEN\s+\d+\s+\d+\s+\S+:(\d+)\s`)
-
-// listening reads the ports from the output of ss.
-func listening(text []byte) map[int]bool {
-	out := map[int]bool{}
-	for _, match := range socket.FindAllSubmatch(text, -1) {
-		if port, err := strconv.Atoi(string(match[1])); err == nil {
-			out[port] = true
-		}
-	}
-	return out
-}
-
-var _ Connection = (*remote.Client)(nil)

@@ -150,9 +150,11 @@ func (w *world) config() string { return w.run("cat /etc/haproxy/haproxy.cfg") }
 
 // driver is a driver of a new node.
 func (w *world) driver(o nodeport.Options) *nodeport.Driver {
-	pool := remote.NewPool(remote.Options{HostKeys: w.keys}, 0)
-	w.t.Cleanup(pool.Close)
-	o.Connect, o.SSHPort = nodeport.Pooled(pool), int(w.fleet.SSHPort())
+	if o.Connect == nil {
+		pool := remote.NewPool(remote.Options{HostKeys: w.keys}, 0)
+		w.t.Cleanup(pool.Close)
+		o.Connect, o.SSHPort = nodeport.Pooled(pool), int(w.fleet.SSHPort())
+	}
 	return nodeport.New(o)
 }
 
@@ -216,7 +218,13 @@ func (w *world) hide(namespace, name string) {
 // serve answers connections to a NodePort of a node with the node's name.
 func (w *world) serve(host byte, port int) {
 	w.t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(w.t.Context(), "tcp",
+	w.answer(&net.ListenConfig{}, host, port)
+}
+
+// answer is serve with the settings of the socket.
+func (w *world) answer(conf *net.ListenConfig, host byte, port int) {
+	w.t.Helper()
+	l, err := conf.Listen(w.t.Context(), "tcp",
 		netip.AddrPortFrom(w.block.Addr(10, host), uint16(port)).String())
 	require.NoError(w.t, err)
 	var wg sync.WaitGroup
