@@ -35,7 +35,7 @@ func TestCnfNodePortParameterFiles(t *testing.T) {
 func TestCnfNodePortIsAGoodPackage(t *testing.T) {
 	t.Parallel()
 	v := cnfNodePort.good(t)
-	require.Equal(t, "b1bb0ce7-ebca-4fa7-95ed-4840d70a1177", v.ID)
+	require.Equal(t, "babb0ce7-ebca-4fa7-95ed-4840d70a1177", v.ID)
 	f := v.Flavour("simple")
 	require.NotNil(t, f)
 	require.Equal(t, 2, f.Aspect("vdu1_aspect").MaxScaleLevel)

@@ -1,7 +1,6 @@
 package k8scluster_test
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -172,91 +171,6 @@ func TestForcefulTerminationGoesOnWithoutTheAnsibleHost(t *testing.T) {
 	require.Empty(t, m.vims)
 }
 
-// A rollback whose hook fails says how to go on without the machine that fails, and is repeated when it works again.
-func TestRollbacksOfKubesprayAreRepeated(t *testing.T) {
-	t.Parallel()
-	t.Run("instantiation", func(t *testing.T) {
-		t.Parallel()
-		m := newSprayed(t, 1, 1)
-		m.options.BootTimeout = 500 * time.Millisecond
-		m.fleet.Fail("workerNode-21", simmachine.Failure{Command: "kubeadm join", Stderr: "no space left"})
-		k := m.instantiation()
-		k.Fail(t)
-		m.fleet.PowerOff("ansible")
-		k.Steer(t, lcm.EventRollback)
-		e := k.Fail(t)
-		require.Contains(t, e.Detail, "on the Ansible host "+m.ansible.String())
-		require.Contains(t, e.Hint, "gybe vnf leftovers "+m.id)
-		require.NotEmpty(t, m.there.Inventory, "the machines stay until their inventory has gone")
-		m.fleet.PowerOn("ansible")
-		k.RollBack(t)
-		require.False(t, m.claimed())
-		require.Empty(t, m.there.Inventory)
-	})
-	t.Run("scaling out", func(t *testing.T) {
-		t.Parallel()
-		m := newSprayed(t, 1, 1)
-		m.complete(m.instantiation())
-		bad := out("workerNode-22", "kubeadm join", "no space left")
-		bad.spoil(m)
-		k := m.scale(1, nil, nil)
-		k.Fail(t)
-		bad = out("masterNode-11", "kubectl --kubeconfig /etc/kubernetes/admin.conf delete", "timed out")
-		bad.spoil(m)
-		k.Steer(t, lcm.EventRollback)
-		require.Contains(t, k.Fail(t).Detail, "run remove-node.yml on the Ansible host "+m.ansible.String())
-		bad.repair(m)
-		k.RollBack(t)
-		m.remember(k)
-		require.Equal(t, []string{"master11", "worker21"}, m.nodes())
-	})
-}
-
-// A rollback leaves neither an inventory nor a VIM of an instantiation.
-func TestRollbackOfAnInstantiation(t *testing.T) {
-	t.Parallel()
-	m := newSprayed(t, 1, 1)
-	m.fleet.Fail("workerNode-21", simmachine.Failure{Command: "kubeadm join", Stderr: "no space left"})
-	k := m.instantiation()
-	k.Fail(t)
-	require.True(t, m.claimed())
-	k.RollBack(t)
-	m.remember(k)
-	require.False(t, m.claimed(), "the inventory has passwords")
-	require.Empty(t, m.vims)
-	require.Empty(t, m.there.Inventory)
-
-	// The same path may be used again.
-	m.fleet.ClearFailures("workerNode-22")
-	m.next = map[string]byte{"masterNode": 11, "workerNode": 22, "externalLB": 31}
-	m.complete(m.instantiation())
-	require.Equal(t, []string{"master11", "worker22"}, m.nodes())
-}
-
-// A rollback takes the workers of a scaling out away again, whether they have joined or not.
-func TestRollbackOfAScalingOut(t *testing.T) {
-	t.Parallel()
-	for _, joined := range []bool{false, true} {
-		t.Run(fmt.Sprint("joined ", joined), func(t *testing.T) {
-			t.Parallel()
-			m := newSprayed(t, 1, 1)
-			m.complete(m.instantiation())
-			k := m.scale(1, nil, nil)
-			if joined {
-				k.Complete(t)
-			} else {
-				m.fleet.Fail("workerNode-22", simmachine.Failure{Command: "kubeadm join", Stderr: "no space left"})
-				k.Fail(t)
-			}
-			k.RollBack(t)
-			m.remember(k)
-			require.Equal(t, []string{"master11", "worker21"}, m.nodes())
-			require.NotContains(t, m.file("ansible", sprayInventory+"/hosts.yaml"), "worker22")
-			m.balanced([]byte{11}, []byte{21})
-		})
-	}
-}
-
 // The logins of a scale or heal request are used in place of those that the instance remembers.
 func TestNewLoginsOfRequests(t *testing.T) {
 	t.Parallel()
@@ -277,6 +191,46 @@ func TestNewLoginsOfRequests(t *testing.T) {
 	require.Contains(t, m.file("ansible", sprayInventory+"/hosts.yaml"), "ansible_password: 'changed'")
 	m.complete(m.heal(both, "workerNode-21"))
 	require.Equal(t, []string{"master11", "worker22", "worker23"}, m.nodes())
+}
+
+// A scale or heal request may name another Ansible host, for this operation: it has no inventory before, and keeps
+// none.
+func TestRequestsMayNameAnotherAnsibleHost(t *testing.T) {
+	t.Parallel()
+	m := newSprayed(t, 1, 1)
+	m.complete(m.instantiation())
+	address := simmachines.BootAnsibleHost(t, m.fleet, "other")
+	other := map[string]any{"ansible": map[string]any{"ip_address": address.String()}}
+	var played []string
+	left := func(books ...string) {
+		t.Helper()
+		played = append(played, books...)
+		require.Equal(t, played, m.playedOn("other"))
+		require.False(t, m.claimedOn("other"), "the inventory has passwords")
+		require.True(t, m.claimed(), "the host of the instantiation has the inventory for later operations")
+	}
+	m.complete(m.scale(1, nil, other))
+	require.Equal(t, []string{"master11", "worker21", "worker22"}, m.nodes())
+	left("facts.yml", "scale.yml")
+	m.complete(m.scale(0, []string{"workerNode-22"}, other))
+	require.Equal(t, []string{"master11", "worker21"}, m.nodes())
+	left("remove-node.yml")
+	m.complete(m.heal(other, "workerNode-21"))
+	require.Equal(t, []string{"master11", "worker23"}, m.nodes())
+	left("remove-node.yml", "facts.yml", "scale.yml")
+
+	m.fleet.Fail("workerNode-24", simmachine.Failure{Command: "kubeadm join", Stderr: "no space left"})
+	k := m.scale(1, nil, other)
+	k.Fail(t)
+	require.True(t, m.claimedOn("other"), "a retry needs it")
+	k.RollBack(t)
+	m.remember(k)
+	left("facts.yml", "scale.yml", "remove-node.yml")
+	m.complete(m.healAll(other))
+	left("cluster.yml")
+	require.Equal(t, []string{"cluster.yml"}, m.played())
+	m.complete(m.termination("GRACEFUL"))
+	require.False(t, m.claimed())
 }
 
 // Two clusters whose nodes have the same names are made and changed at the same time, on one Ansible host.

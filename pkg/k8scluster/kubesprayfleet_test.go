@@ -8,6 +8,7 @@ import (
 
 	"github.com/gybe-nfv/gybe/pkg/k8scluster"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 	simmachine "github.com/gybe-nfv/gybe/test/simcloud/machine"
 )
 
@@ -78,9 +79,48 @@ func TestHealOfAllMachinesMakesANewCluster(t *testing.T) {
 	m := newSprayed(t, 1, 1)
 	m.complete(m.instantiation())
 	before := m.vims[k8scluster.VimID(m.id)].Connection
-	m.complete(m.healAll())
+	m.complete(m.healAll(nil))
 	require.Equal(t, []string{"master12", "worker22"}, m.nodes())
 	require.Equal(t, []string{"cluster.yml", "cluster.yml"}, m.played())
 	require.NotEqual(t, before, m.vims[k8scluster.VimID(m.id)].Connection)
 	m.balanced([]byte{12}, []byte{22})
+}
+
+// Workers that one operation adds join in one run of the playbooks, and those that it removes leave in one.
+func TestWorkersOfAnOperationShareARun(t *testing.T) {
+	t.Parallel()
+	for _, typ := range []sol.LcmOperationType{sol.LcmOperationScale, sol.LcmOperationScaleToLevel} {
+		t.Run(string(typ), func(t *testing.T) {
+			t.Parallel()
+			m := newSprayed(t, 1, 1)
+			m.complete(m.instantiation())
+			k := m.complete(m.resize(typ, 3, nil, nil))
+			require.Equal(t, []string{"cluster.yml", "facts.yml", "scale.yml"}, m.played())
+			require.Equal(t, []string{"master11", "worker21", "worker22", "worker23", "worker24"}, m.nodes())
+			for _, vnfc := range []string{"workerNode-22", "workerNode-23", "workerNode-24"} {
+				require.Contains(t, k.Step("scale.yml", vnfc).Detail, "failed=0")
+			}
+			require.Nil(t, k.Step("scale.yml", "workerNode-21"), "it is a node already")
+			m.balanced([]byte{11}, []byte{21, 22, 23, 24})
+
+			k = m.complete(m.resize(typ, 0, []string{"workerNode-22", "workerNode-24"}, nil))
+			require.Equal(t, []string{"remove-node.yml"}, m.played()[3:])
+			require.Equal(t, []string{"master11", "worker21", "worker23"}, m.nodes())
+			require.Contains(t, k.Step("remove-node.yml", "masterNode-11").Detail, "failed=0")
+			hosts := m.file("ansible", sprayInventory+"/hosts.yaml")
+			require.NotContains(t, hosts, "worker24")
+			m.balanced([]byte{11}, []byte{21, 23})
+		})
+	}
+}
+
+// A heal of the whole VNF may name another login of the Ansible host, too.
+func TestHealOfAllMachinesWithANewLogin(t *testing.T) {
+	t.Parallel()
+	m := newSprayed(t, 1, 2)
+	m.complete(m.instantiation())
+	require.NoError(t, m.fleet.Machine("ansible").FS().WriteFile("/etc/shadow", []byte("ubuntu:changed\n"), 0o600))
+	m.complete(m.healAll(map[string]any{"ansible": map[string]any{"password": "changed"}}))
+	require.Equal(t, []string{"master12", "worker23", "worker24"}, m.nodes())
+	require.Equal(t, []string{"cluster.yml", "cluster.yml"}, m.played(), "both workers join in one run")
 }

@@ -3,8 +3,6 @@ package k8scluster
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"net"
 	"slices"
 	"strings"
@@ -12,12 +10,10 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/remote"
-	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 const (
 	titleMachine   = "wait for machine"
-	titleUnclaim   = "remove inventory"
 	titleDiscovery = "correct discovery"
 )
 
@@ -110,7 +106,10 @@ func (d *Kubespray) scaleStart(ctx context.Context, w *lcm.Execution) error {
 
 // scaleRollbackStart does the same with the workers that a scaling out has added. They may have joined, or not.
 func (d *Kubespray) scaleRollbackStart(ctx context.Context, w *lcm.Execution) error {
-	return d.shrink(ctx, w, newVNFCs(w))
+	if err := d.shrink(ctx, w, newVNFCs(w)); err != nil {
+		return err
+	}
+	return d.leave(ctx, w)
 }
 
 func (d *Kubespray) shrink(ctx context.Context, w *lcm.Execution, vnfcs []string) error {
@@ -130,15 +129,16 @@ func (d *Kubespray) shrink(ctx context.Context, w *lcm.Execution, vnfcs []string
 
 // scaleEnd makes nodes of the machines that a scaling out has added, all in one run.
 func (d *Kubespray) scaleEnd(ctx context.Context, w *lcm.Execution) error {
-	added := newVNFCs(w)
-	if len(added) == 0 {
-		return nil
+	if added := newVNFCs(w); len(added) > 0 {
+		op, err := d.begin(ctx, w, added)
+		if err != nil {
+			return err
+		}
+		if err := op.extend(ctx, added); err != nil {
+			return err
+		}
 	}
-	op, err := d.begin(ctx, w, added)
-	if err != nil {
-		return err
-	}
-	return op.extend(ctx, added)
+	return d.leave(ctx, w)
 }
 
 // remove takes nodes out of the cluster: they are drained, the load balancer forgets them, and Kubespray removes them
@@ -204,6 +204,11 @@ func (op *spray) extend(ctx context.Context, vnfcs []string) error {
 	}
 	if err := op.balance(ctx); err != nil {
 		return err
+	}
+	if lb {
+		if err := op.lostPorts(ctx); err != nil {
+			return err
+		}
 	}
 	return op.finish(ctx, joining, lb)
 }
@@ -274,66 +279,17 @@ func (d *Kubespray) healEnd(ctx context.Context, w *lcm.Execution) error {
 	}
 	switch {
 	case op.rebuilds():
-		return d.instantiateEnd(ctx, w)
-	case len(healed) == 0:
-		return nil
+		err = d.instantiateEnd(ctx, w)
+	case len(healed) > 0:
+		err = op.extend(ctx, healed)
 	}
-	return op.extend(ctx, healed)
+	if err != nil {
+		return err
+	}
+	return d.leave(ctx, w)
 }
 
 // rebuilds says that the operation's heal leaves no master of the cluster.
 func (op *spray) rebuilds() bool {
 	return mastersLost(cmp.Or(op.w.Op.Before, &lcm.Instance{}), op.w.Op.Scope, op.p.master.vdu)
-}
-
-// terminateEnd removes the VIM and the inventory of a cluster that is gone.
-func (d *Kubespray) terminateEnd(ctx context.Context, w *lcm.Execution) error {
-	w.RemoveVim(VimID(w.Instance.ID))
-	return d.release(ctx, w)
-}
-
-// release removes the inventory, with its passwords, from the Ansible host. A forceful termination does not need that
-// host.
-func (d *Kubespray) release(ctx context.Context, w *lcm.Execution) error {
-	k, err := sprayParamsOf(w)
-	if err != nil {
-		w.Log.WarnContext(ctx, "the inventory of the cluster is not known", "error", err)
-		return nil
-	}
-	op := d.on(ctx, w, k, &topology{}, node{}, nil)
-	return w.Step(ctx, titleUnclaim, "", func(ctx context.Context, s *lcm.Step) error {
-		dir := remote.Quote(k.ansible.inventory)
-		command := `if [ "$(cat ` + dir + `/.gybe-vnf-instance 2>/dev/null)" = ` + remote.Quote(w.Instance.ID) +
-			` ]; then rm -rf ` + dir + `; fi; rm -rf ` + remote.Quote(k.ansible.inventory+"."+w.Instance.ID)
-		_, err := op.ask(ctx, op.host, titleUnclaim, command)
-		if err != nil && forceful(w) {
-			e := lcm.AsError(err)
-			s.Detail("it stays: " + e.Detail)
-			return nil
-		}
-		if e, ok := errors.AsType[*lcm.Error](err); ok {
-			if w.Op.Type == sol.LcmOperationTerminate {
-				e.Hint += "; a FORCEFUL termination goes on without the Ansible host"
-			} else {
-				e.Hint += "; without the Ansible host, fail the operation and remove its leftovers: " +
-					"gybe vnf leftovers " + w.Instance.ID + " --delete"
-			}
-			return e
-		}
-		if err != nil {
-			return err
-		}
-		s.Detail(k.ansible.inventory + " on " + op.host.ip)
-		op.tidyOn(ctx, []node{op.host})
-		w.ForgetVNFCs(op.host.target.VNFC) // the next life of the instance may have another host at this address
-		return nil
-	})
-}
-
-// forceful says that the operation is a forceful termination (SOL003 TerminateVnfRequest).
-func forceful(w *lcm.Execution) bool {
-	var req struct {
-		Type string `json:"terminationType"`
-	}
-	return json.Unmarshal(w.Op.Params, &req) == nil && req.Type == "FORCEFUL"
 }
