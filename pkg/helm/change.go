@@ -28,6 +28,11 @@ func (d *Driver) Change(ctx context.Context, w *lcm.Execution) error {
 		return k.reach(ctx)
 	case sol.LcmOperationChangeVnfpkg:
 		return k.reach(ctx)
+	case sol.LcmOperationOperate:
+		if err := k.WaitGracefully(ctx, k.cfg.GracefulTimeout); err != nil {
+			return err
+		}
+		return k.reach(ctx)
 	case sol.LcmOperationHeal:
 		return k.heal(ctx)
 	default:
@@ -86,14 +91,11 @@ var podKind = (&unstructured.Unstructured{
 }).GroupVersionKind()
 
 // Restore implements lcm.Infra: Helm rolls the releases back to their revisions from before the operation. Pods that
-// were not there before go first. A heal of the whole VNF is brought to its end instead.
+// were not there before go first.
 func (d *Driver) Restore(ctx context.Context, w *lcm.Execution) error {
 	k, err := d.begin(w)
 	if err != nil {
 		return err
-	}
-	if k.wholeHeal() {
-		return k.renew(ctx, k.before())
 	}
 	if err := k.chooseNew(ctx); err != nil {
 		return err
@@ -111,7 +113,7 @@ func (d *Driver) Restore(ctx context.Context, w *lcm.Execution) error {
 			return err
 		}
 	}
-	return k.ready(ctx, k.before())
+	return k.ready(ctx, k.pods(k.before()))
 }
 
 // before are the numbers of VNFCs from before the operation.

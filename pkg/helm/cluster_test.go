@@ -146,7 +146,7 @@ func (c *cluster) create(kind, namespace, name string, labels map[string]any) st
 // Contents implements infratest.VIM: the objects of instances, and each release once.
 func (c *cluster) Contents() []infratest.Content {
 	var out []infratest.Content
-	for _, kind := range []string{"Deployment", "ReplicaSet", "Pod", "Service", "ConfigMap"} {
+	for _, kind := range []string{"Deployment", "ReplicaSet", "Pod", "Job", "Service", "ConfigMap"} {
 		for _, o := range c.objects(kind) {
 			out = append(out, infratest.Content{Kind: kind, ID: kubeapi.String(o, "metadata", "uid")})
 		}

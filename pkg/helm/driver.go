@@ -32,14 +32,17 @@ type Config struct {
 	// WrapTransport puts a layer around every call of a cluster, for tests that count calls or let a node die at one;
 	// may be nil.
 	WrapTransport func(http.RoundTripper) http.RoundTripper
+
+	now func() time.Time // for tests; nil is the system's clock
 }
 
 // Driver implements lcm.Infra for Helm charts. It is safe for concurrent use.
 type Driver struct {
-	cfg     Config
-	log     *slog.Logger
-	servers *chart.Servers
-	runs    runs
+	cfg      Config
+	log      *slog.Logger
+	servers  *chart.Servers
+	clusters *kubernetes.Pool[*server]
+	runs     runs
 }
 
 var _ lcm.Infra = (*Driver)(nil)
@@ -55,12 +58,18 @@ func New(cfg Config, log *slog.Logger) *Driver {
 	def(&cfg.HookTimeout, 5*time.Minute)
 	def(&cfg.RequestTimeout, 30*time.Second)
 	def(&cfg.GracefulTimeout, 10*time.Second)
-	return &Driver{cfg: cfg, log: log, servers: chart.NewServers(cfg.Outbound, nil)}
+	if cfg.now == nil {
+		cfg.now = time.Now
+	}
+	d := &Driver{cfg: cfg, log: log, servers: chart.NewServers(cfg.Outbound, nil)}
+	d.clusters = kubernetes.NewPool(d.connect, cfg.now)
+	return d
 }
 
 // Close ends what is under way and closes idle connections.
 func (d *Driver) Close() {
 	d.runs.close()
+	d.clusters.Close()
 	d.servers.Close()
 }
 
@@ -71,6 +80,7 @@ func (*Driver) Templates(lcm.Request) lcm.Templates { return nil }
 func (*Driver) DeleteSnapshot(context.Context, *lcm.Snapshot, *lcm.Instance) error { return nil }
 
 func init() {
+	lcm.RegisterVimType(VimType, kubernetes.VimType)
 	lcm.RegisterKinds(map[string]lcm.Kind{
 		"Pod": lcm.KindContainer, "PersistentVolumeClaim": lcm.KindStorage, typeRelease: lcm.KindOther,
 	})

@@ -8,21 +8,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
-	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 // heal makes objects that are not there again, then deletes the pods of the VNFCs; their controllers make others. A
 // heal of the whole VNF makes all releases again.
 func (k *work) heal(ctx context.Context) error {
-	if k.wholeHeal() {
-		return k.renew(ctx, k.Op.Scope.Counts)
+	if k.Op.Scope.Whole {
+		return k.renew(ctx, k.pods(k.Op.Scope.Counts))
 	}
 	incomplete, err := k.incomplete(ctx)
 	if err != nil {
 		return err
 	}
 	if incomplete {
-		if err := k.applyAll(ctx, k.Op.Scope.Counts); err != nil {
+		if err := k.applyAll(ctx, k.pods(k.Op.Scope.Counts)); err != nil {
 			return err
 		}
 	}
@@ -54,7 +53,7 @@ func (k *work) heal(ctx context.Context) error {
 			return err
 		}
 	}
-	return k.ready(ctx, k.Op.Scope.Counts)
+	return k.ready(ctx, k.pods(k.Op.Scope.Counts))
 }
 
 // incomplete says that objects of the releases are not there, or that this operation has begun to make them.
@@ -73,14 +72,8 @@ func (k *work) incomplete(ctx context.Context) (bool, error) {
 		slices.ContainsFunc(is.releases, func(o object) bool { return o.GetLabels()["operation"] == k.Op.ID }), nil
 }
 
-// wholeHeal says that the operation deletes and recreates the whole VNF.
-func (k *work) wholeHeal() bool {
-	return k.Op.Type == sol.LcmOperationHeal && k.Op.Scope != nil && k.Op.Scope.Whole
-}
-
 // renew uninstalls all releases and waits until nothing of the instance is left, once in an operation; then it
-// installs them with these numbers of VNFCs. Helm's history starts again, so there is no revision to which a rollback
-// could lead: it installs the same charts with the numbers from before.
+// installs them with these numbers of pods. Helm's history starts again.
 func (k *work) renew(ctx context.Context, counts map[string]int) error {
 	if err := k.uninstallAll(ctx); err != nil {
 		return err

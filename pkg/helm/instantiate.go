@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -77,7 +76,7 @@ func (d *Driver) Terminate(ctx context.Context, w *lcm.Execution) error {
 	if err != nil {
 		return err
 	}
-	if err := k.graceful(ctx); err != nil {
+	if err := k.WaitGracefully(ctx, k.cfg.GracefulTimeout); err != nil {
 		return err
 	}
 	if err := k.uninstallAll(ctx); err != nil {
@@ -107,30 +106,6 @@ func (k *work) uninstallAll(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// graceful waits before a GRACEFUL termination.
-func (k *work) graceful(ctx context.Context) error {
-	if k.Op.Type != sol.LcmOperationTerminate {
-		return nil
-	}
-	var req sol.TerminateVnfRequest
-	if err := json.Unmarshal(k.Op.Params, &req); err != nil {
-		return fmt.Errorf("decode the operation's request: %w", err)
-	}
-	if req.TerminationType != sol.TerminationTypeGraceful {
-		return nil
-	}
-	wait := k.cfg.GracefulTimeout
-	if req.GracefulTerminationTimeout > 0 {
-		wait = time.Duration(req.GracefulTerminationTimeout) * time.Second
-	}
-	return k.Step(ctx, "graceful termination", "", func(_ context.Context, s *lcm.Step) error {
-		if left := s.Started().Add(wait).Sub(k.Clock.Now()); left > 0 {
-			return lcm.Wait(left, "the time of the graceful termination")
-		}
-		return nil
-	})
 }
 
 // gone deletes what is left with the label of the instance, and waits until nothing is.

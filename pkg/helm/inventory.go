@@ -67,16 +67,23 @@ func (k *work) record(is *seen) (*sol.InstantiatedVnfInfo, []lcm.Resource) {
 	}
 	for n := range k.Flavour.VDUs {
 		vdu := k.Flavour.VDUs[n].Name
-		for _, c := range k.vnfcs(is, vdu) {
-			r := resource(c.pod)
+		places := k.vnfcs(is, vdu)
+		if k.stops() {
+			places = k.withoutPods(vdu)
+		}
+		for _, c := range places {
+			r, state := c.last, sol.VnfOperationalStateStopped
+			if c.pod != nil {
+				r, state = resource(c.pod), sol.VnfOperationalStateStarted
+			}
 			r.VDU, r.VNFC, r.Index = vdu, c.id, c.index
 			inventory = append(inventory, r)
 			info.VnfcInfo = append(info.VnfcInfo, sol.VnfcInfo{
-				ID: c.id, VduID: vdu, VnfcResourceInfoID: vdu + "-" + r.ID,
+				ID: c.id, VduID: vdu, VnfcResourceInfoID: vdu + "-" + r.ID, VnfcState: state,
 			})
 			info.VnfcResourceInfo = append(info.VnfcResourceInfo, sol.VnfcResourceInfo{
 				ID: vdu + "-" + r.ID, VduID: vdu, VnfdID: k.VNFD.ID, ComputeResource: handle(k.key, r),
-				Metadata: sol.KeyValuePairs{"pod": c.pod.GetName()},
+				Metadata: sol.KeyValuePairs{"pod": r.Name},
 			})
 		}
 	}
@@ -117,7 +124,8 @@ func kindOf(kind string) lcm.Kind {
 type vnfc struct {
 	id    string
 	index int
-	pod   *unstructured.Unstructured
+	pod   *unstructured.Unstructured // nil while the CNF is stopped
+	last  lcm.Resource               // the pod that it had, if pod is nil
 }
 
 // vnfcs are the VNFCs of a VDU, the highest index first. A VNFC keeps its pod; one that has lost it gets the oldest pod
@@ -168,6 +176,22 @@ func (k *work) vnfcs(is *seen, vdu string) []vnfc {
 		}
 		used[c.index] = true
 		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b vnfc) int { return cmp.Compare(b.index, a.index) })
+	return out
+}
+
+// withoutPods are the VNFCs of a VDU of a stopped CNF, the highest index first.
+func (k *work) withoutPods(vdu string) []vnfc {
+	var out []vnfc
+	if k.Op.Before == nil {
+		return nil
+	}
+	for _, r := range k.Op.Before.Inventory {
+		if r.VDU == vdu && r.VNFC != "" {
+			r.Status, r.Host, r.Addresses = lcm.StatusNotFound, "", nil
+			out = append(out, vnfc{id: r.VNFC, index: r.Index, last: r})
+		}
 	}
 	slices.SortFunc(out, func(a, b vnfc) int { return cmp.Compare(b.index, a.index) })
 	return out

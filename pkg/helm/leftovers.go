@@ -71,7 +71,7 @@ func (d *Driver) opened(ctx context.Context, i *lcm.Instance) (*session, error) 
 	if err != nil {
 		return nil, err
 	}
-	return d.open(ctx, vim, namespaceOf(params))
+	return d.open(ctx, vim, namespaceOf(params), nil)
 }
 
 func namespaceOf(params sol.KeyValuePairs) string {

@@ -95,7 +95,7 @@ func (s *session) live(ctx context.Context, m *unstructured.Unstructured) (objec
 // client is the client for a kind in a namespace; "" is the session's. The error of an unknown kind is one of
 // meta.IsNoMatchError.
 func (s *session) client(gvk schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
-	m, err := s.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	m, err := s.kinds.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if meta.IsNoMatchError(err) {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (k *work) observePods(ctx context.Context, s *session, out *seen) error {
 		return nil
 	}
 	for _, gvk := range []schema.GroupVersionKind{
-		{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, {Version: "v1", Kind: "Pod"},
+		{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, podKind,
 	} {
 		c, err := s.client(gvk, "")
 		if err != nil {
@@ -213,6 +213,9 @@ func (k *work) unready(is *seen, counts map[string]int) (why string, failed bool
 			return fmt.Sprintf("%s %s is not there", o.GetKind(), o.GetName()), false
 		}
 		st, err := status.Compute(o.Unstructured)
+		if text := refusal(o.Unstructured); err == nil && st.Status != status.CurrentStatus && text != "" {
+			st.Message += ": " + text
+		}
 		switch {
 		case err != nil || st.Status == status.CurrentStatus:
 		case st.Status == status.FailedStatus:
@@ -235,6 +238,18 @@ func (k *work) unready(is *seen, counts map[string]int) (why string, failed bool
 		}
 	}
 	return "", false
+}
+
+// refusal is why the cluster makes no pods of a workload, in the API's own words; "" if it does.
+func refusal(o *unstructured.Unstructured) string {
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range conditions {
+		if m, _ := c.(map[string]any); m["type"] == "ReplicaFailure" && m["status"] == "True" {
+			text, _ := m["message"].(string)
+			return text
+		}
+	}
+	return ""
 }
 
 // podProblem is why a pod is not ready, in the API's own words; "" for a pod that is ready or is being deleted.

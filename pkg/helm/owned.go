@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // ownedKinds are the kinds that are searched for objects with the label of an instance. Releases delete objects of all
@@ -20,7 +21,7 @@ var ownedKinds = []schema.GroupVersionKind{
 	{Group: "apps", Version: "v1", Kind: "ReplicaSet"},
 	{Group: "batch", Version: "v1", Kind: "Job"},
 	{Group: "batch", Version: "v1", Kind: "CronJob"},
-	{Version: "v1", Kind: "Pod"},
+	podKind,
 	{Version: "v1", Kind: "Service"},
 	{Version: "v1", Kind: "ConfigMap"},
 	{Version: "v1", Kind: "Secret"},
@@ -84,19 +85,27 @@ func (s *session) delete(ctx context.Context, o *unstructured.Unstructured) erro
 
 // remainingPods lists the pods of the inventory that are still there.
 func (k *work) remainingPods(ctx context.Context, s *session) ([]*unstructured.Unstructured, error) {
-	var out []*unstructured.Unstructured
+	wanted := map[types.UID]bool{}
 	for _, r := range k.Instance.Inventory {
-		if r.Type != "Pod" {
-			continue
+		if r.Type == podKind.Kind {
+			wanted[types.UID(r.ID)] = true
 		}
-		pod := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod"}}
-		pod.SetName(r.Name)
-		is, err := s.live(ctx, pod)
-		if err != nil {
-			return nil, err
-		}
-		if !is.absent && string(is.GetUID()) == r.ID {
-			out = append(out, is.Unstructured)
+	}
+	if len(wanted) == 0 {
+		return nil, nil
+	}
+	c, err := s.client(podKind, "")
+	if err != nil {
+		return nil, s.failure("find the kind "+podKind.Kind, err)
+	}
+	list, err := c.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, s.failure("list the objects of the kind "+podKind.Kind, err)
+	}
+	var out []*unstructured.Unstructured
+	for n := range list.Items {
+		if wanted[list.Items[n].GetUID()] {
+			out = append(out, &list.Items[n])
 		}
 	}
 	return out, nil

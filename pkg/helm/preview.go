@@ -2,8 +2,6 @@ package helm
 
 import (
 	"context"
-	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -13,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/gybe-nfv/gybe/pkg/helm/chart"
+	"github.com/gybe-nfv/gybe/pkg/kubernetes/objects"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
@@ -125,12 +124,6 @@ func (d *Driver) compare(
 	case sol.LcmOperationHeal:
 		return was, was, nil
 	}
-	counts := map[string]int{}
-	if r.Scope != nil {
-		counts = r.Scope.Counts
-	} else if level, err := instantiationLevel(r.Params); err == nil {
-		counts, _ = r.Flavour.Counts(level)
-	}
 	var c *helmchart.Chart
 	if spec.path != "" {
 		c, err = chart.FromPackage(r.Package, spec.path)
@@ -140,7 +133,7 @@ func (d *Driver) compare(
 	if err != nil {
 		return nil, nil, err
 	}
-	values, err := spec.values(r.Package, counts)
+	values, err := spec.values(r.Package, plannedPods(r))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -205,8 +198,8 @@ func difference(out *lcm.Preview, was, now []*unstructured.Unstructured) {
 		case n < 0:
 			out.Add = append(out.Add, planned(o, ""))
 		default:
-			if paths := differences("", was[n].Object, o.Object); len(paths) > 0 {
-				out.Change = append(out.Change, planned(o, strings.Join(paths, "; ")))
+			if detail := objects.Summarize(objects.Diff(was[n], o)); detail != "" {
+				out.Change = append(out.Change, planned(o, detail))
 			}
 		}
 	}
@@ -215,58 +208,4 @@ func difference(out *lcm.Preview, was, now []*unstructured.Unstructured) {
 			out.Remove = append(out.Remove, planned(o, "the chart does not have it any more"))
 		}
 	}
-}
-
-// maxPaths bounds the differences that a preview lists for an object.
-const maxPaths = 20
-
-// differences lists the fields in which two objects differ, with their values. Those of Secrets are not shown.
-func differences(at string, a, b any) []string {
-	am, isMap := a.(map[string]any)
-	bm, both := b.(map[string]any)
-	if !isMap || !both {
-		if reflect.DeepEqual(a, b) {
-			return nil
-		}
-		return []string{fmt.Sprintf("%s: %s -> %s", at, shown(a), shown(b))}
-	}
-	hide := at == "" && (am["kind"] == "Secret" || bm["kind"] == "Secret")
-	var names []string
-	for name := range am {
-		names = append(names, name)
-	}
-	for name := range bm {
-		if _, ok := am[name]; !ok {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	var out []string
-	for _, name := range names {
-		here := strings.TrimPrefix(at+"."+name, ".")
-		if hide && (name == "data" || name == "stringData") {
-			if !reflect.DeepEqual(am[name], bm[name]) {
-				out = append(out, here+" (secret)")
-			}
-			continue
-		}
-		out = append(out, differences(here, am[name], bm[name])...)
-	}
-	if len(out) > maxPaths {
-		out = append(out[:maxPaths], fmt.Sprintf("and %d more", len(out)-maxPaths))
-	}
-	return out
-}
-
-// shown is a value in a preview.
-func shown(v any) string {
-	const longest = 80
-	if v == nil {
-		return "none"
-	}
-	s := fmt.Sprint(v)
-	if len(s) > longest {
-		s = s[:longest] + "…"
-	}
-	return s
 }

@@ -21,11 +21,12 @@ import (
 func (r *releaseWork) rendered(
 	ctx context.Context, is *release.Release, c *chart.Chart, values map[string]any,
 ) (*chart.Chart, error) {
-	version, err := r.discovery.ServerVersion()
+	r.kinds.notOlder(kindsFresh) // templates can ask for kinds that were installed a moment ago
+	version, err := r.kinds.ServerVersion()
 	if err != nil {
 		return nil, r.session.failure("ask for the version", err)
 	}
-	kinds, err := action.GetVersionSet(r.discovery)
+	kinds, err := action.GetVersionSet(r.kinds)
 	if err != nil {
 		return nil, r.session.failure("ask for the kinds", err)
 	}
@@ -44,7 +45,7 @@ func (r *releaseWork) rendered(
 // lookup is the function of templates: an object, or a list when name is "". What does not exist is empty.
 func (s *session) lookup(ctx context.Context, apiVersion, kind, namespace, name string) (map[string]any, error) {
 	gvk := schema.FromAPIVersionAndKind(apiVersion, kind)
-	m, err := s.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	m, err := s.kinds.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err != nil {
 		return nil, s.failure("look up the kind "+kind, err)
 	}

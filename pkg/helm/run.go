@@ -2,7 +2,10 @@ package helm
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
@@ -29,6 +32,18 @@ type run struct {
 	err    error // once done is closed
 	lease  *time.Timer
 	cancel context.CancelFunc
+	// refused is the last answer of the API server, if it asks to come back later; nil for any other answer.
+	refused atomic.Pointer[string]
+}
+
+// note keeps an answer that asks to come back later: the client does so for a while, without a word.
+func (r *run) note(req *http.Request, res *http.Response) {
+	if res.StatusCode != http.StatusTooManyRequests && res.StatusCode < http.StatusInternalServerError {
+		r.refused.Store(nil)
+		return
+	}
+	text := fmt.Sprintf("; the API server answers %s to %s %s", res.Status, req.Method, req.URL.Path)
+	r.refused.Store(&text)
 }
 
 // run starts an action, or waits for the one with this key that is under way. It returns the action's error once, or a
@@ -37,8 +52,8 @@ func (d *Driver) run(
 	ctx context.Context, key string, vim sol.VimConnectionInfo, namespace string, limit time.Duration, why string,
 	do func(ctx context.Context, s *session) error,
 ) error {
-	r := d.runs.begin(ctx, key, limit, func(ctx context.Context) error {
-		s, err := d.open(ctx, vim, namespace)
+	r := d.runs.begin(ctx, key, limit, func(ctx context.Context, r *run) error {
+		s, err := d.open(ctx, vim, namespace, r.note)
 		if err != nil {
 			return err
 		}
@@ -54,11 +69,14 @@ func (d *Driver) run(
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timer.C:
+		if text := r.refused.Load(); text != nil {
+			why += *text
+		}
 		return lcm.Wait(pause, why)
 	}
 }
 
-func (rs *runs) begin(ctx context.Context, key string, limit time.Duration, do func(context.Context) error) *run {
+func (rs *runs) begin(ctx context.Context, key string, limit time.Duration, do func(context.Context, *run) error) *run {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if r := rs.all[key]; r != nil {
@@ -74,7 +92,7 @@ func (rs *runs) begin(ctx context.Context, key string, limit time.Duration, do f
 	go func() {
 		defer close(r.done)
 		defer cancel()
-		r.err = do(ctx)
+		r.err = do(ctx, r)
 	}()
 	return r
 }

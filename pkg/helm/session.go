@@ -14,7 +14,6 @@ import (
 	"helm.sh/helm/v4/pkg/storage/driver"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -22,7 +21,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/pkg/redirect"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -31,77 +29,42 @@ import (
 // maxAnswer bounds an answer of an API server, in bytes.
 const maxAnswer = 64 << 20
 
-// session is the connection of one tick to a cluster. Helm's actions do not take a context for their requests: the
-// session's transport ends them with the tick, and lets none through after it.
+// session is the use of a cluster by one tick. Helm's actions do not take a context for their requests: the session's
+// transport ends them with the tick, and lets none through after it.
 type session struct {
 	*Driver
+	*server
 	config    *rest.Config
 	host      string
 	namespace string
-
-	mapper    meta.ResettableRESTMapper
-	discovery discovery.CachedDiscoveryInterface
 	objects   dynamic.Interface
 	core      *corev1client.CoreV1Client
-
-	transport *http.Transport
-	cancel    context.CancelFunc
+	close     func() // ends the requests of the session
 }
 
-// open connects to a cluster with the connection of an instance. The caller must close the session.
-func (d *Driver) open(ctx context.Context, vim sol.VimConnectionInfo, namespace string) (*session, error) {
-	key := lcm.VimKey(vim)
-	vim.VimType = kubernetes.VimType
-	access, err := kubernetes.FromVim(vim)
+// open begins a session with the connection of an instance. note gets every answer; it may be nil. The caller must
+// close the session.
+func (d *Driver) open(
+	ctx context.Context, vim sol.VimConnectionInfo, namespace string, note func(*http.Request, *http.Response),
+) (*session, error) {
+	srv, release, err := d.clusters.Get(vim)
 	if err != nil {
 		return nil, err
 	}
-	cfg := access.Outbound(d.cfg.Outbound)
-	tls, err := rest.TLSConfigFor(cfg)
-	if err != nil {
-		return nil, lcm.Errorf(lcm.CodeUpstream, "the credentials of the cluster %s cannot be used: %w", cfg.Host, err)
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &session{
-		Driver: d, host: cfg.Host, namespace: namespace, cancel: cancel,
-		transport: &http.Transport{
-			TLSClientConfig: tls, DialContext: cfg.Dial, Proxy: cfg.Proxy, ForceAttemptHTTP2: true,
-			ResponseHeaderTimeout: d.cfg.RequestTimeout, TLSHandshakeTimeout: d.cfg.RequestTimeout,
-		},
+		Driver: d, server: srv, host: srv.config.Host, namespace: namespace, config: srv.bounded(ctx, 0, note),
+		close: func() { cancel(); release() },
 	}
-	rt := d.cfg.Availability.Wrap(key, s.transport)
-	if d.cfg.WrapTransport != nil {
-		rt = d.cfg.WrapTransport(rt)
+	if s.objects, err = dynamic.NewForConfig(s.config); err == nil {
+		s.core, err = corev1client.NewForConfig(s.config)
 	}
-	cfg.TLSClientConfig, cfg.Dial, cfg.Proxy = rest.TLSClientConfig{}, nil, nil
-	cfg.Transport = sameServer{bound{ctx, rt}}
-	cfg.QPS, cfg.UserAgent, cfg.WarningHandler = -1, "gybe", rest.NoWarnings{}
-	s.config = cfg
-	if err := s.clients(); err != nil {
-		s.close()
-		return nil, lcm.Errorf(lcm.CodeUpstream, "the address of the cluster %s cannot be used: %w", cfg.Host, err)
-	}
-	return s, nil
-}
-
-func (s *session) clients() error {
-	d, err := discovery.NewDiscoveryClientForConfig(s.config)
 	if err != nil {
-		return err
+		s.close()
+		return nil, lcm.Errorf(lcm.CodeUpstream, "the address of the cluster %s cannot be used: %w", s.host, err)
 	}
-	s.discovery = memory.NewMemCacheClient(d)
-	s.mapper = restmapper.NewDeferredDiscoveryRESTMapper(s.discovery)
-	if s.objects, err = dynamic.NewForConfig(s.config); err != nil {
-		return err
-	}
-	s.core, err = corev1client.NewForConfig(s.config)
-	return err
-}
-
-// close ends the requests of the session.
-func (s *session) close() {
-	s.cancel()
-	s.transport.CloseIdleConnections()
+	srv.kinds.notOlder(kindsAge)
+	return s, nil
 }
 
 // helm is the configuration of Helm's actions in the session's namespace.
@@ -116,9 +79,18 @@ func (s *session) helm() *action.Configuration {
 	releases.SetLogger(quiet)
 	releases.MaxHistory = maxHistory
 	c := action.NewConfiguration(action.ConfigurationSetLogger(quiet))
-	c.RESTClientGetter, c.KubeClient, c.Releases = s, client, releases
+	c.RESTClientGetter, c.KubeClient, c.Releases = s, unvalidated{client}, releases
 	c.HookOutputFunc = func(string, string, string) io.Writer { return io.Discard }
 	return c
+}
+
+// unvalidated leaves the validation of objects to the API server. Helm would read the whole OpenAPI document of the
+// cluster for each hook.
+type unvalidated struct{ *kube.Client }
+
+// Build implements kube.Interface.
+func (c unvalidated) Build(r io.Reader, _ bool) (kube.ResourceList, error) {
+	return c.Client.Build(r, false)
 }
 
 // ToRESTConfig implements action.RESTClientGetter.
@@ -126,12 +98,12 @@ func (s *session) ToRESTConfig() (*rest.Config, error) { return rest.CopyConfig(
 
 // ToDiscoveryClient implements action.RESTClientGetter.
 func (s *session) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
-	return s.discovery, nil
+	return s.kinds, nil
 }
 
 // ToRESTMapper implements action.RESTClientGetter.
 func (s *session) ToRESTMapper() (meta.RESTMapper, error) {
-	return restmapper.NewShortcutExpander(s.mapper, s.discovery, nil), nil
+	return restmapper.NewShortcutExpander(s.kinds.mapper, s.kinds, nil), nil
 }
 
 // ToRawKubeConfigLoader implements action.RESTClientGetter. Helm asks it for the namespace only.
@@ -159,6 +131,7 @@ type bound struct {
 	//nolint:containedctx // it is the tick's, which Helm's actions do not pass on
 	ctx  context.Context
 	next http.RoundTripper
+	note func(*http.Request, *http.Response)
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -173,6 +146,9 @@ func (b bound) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		end()
 		return nil, err
+	}
+	if b.note != nil {
+		b.note(req, res)
 	}
 	res.Body = &boundBody{ReadCloser: res.Body, left: maxAnswer, end: sync.OnceFunc(end)}
 	return res, nil

@@ -15,7 +15,6 @@ import (
 
 // unsupported are the operations that charts have nothing for, with the reason.
 var unsupported = map[sol.LcmOperationType]string{
-	sol.LcmOperationOperate:          "the VNFCs of a Helm chart cannot be stopped; scale the VNF in or terminate it",
 	sol.LcmOperationChangeExtConn:    "the pods of a Helm chart have no external connection points",
 	sol.LcmOperationCreateSnapshot:   "snapshots of pods do not exist",
 	sol.LcmOperationRevertToSnapshot: "snapshots of pods do not exist",
@@ -35,6 +34,7 @@ func (*Driver) Validate(_ context.Context, r lcm.Request) error {
 	}
 	bad := s.otherNames(r)
 	bad = append(bad, selections(r.Instance.VimConnections)...)
+	bad = append(bad, s.unstoppable(r)...)
 	for n := range s.releases {
 		bad = append(bad, s.releases[n].check(r)...)
 	}

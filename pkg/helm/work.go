@@ -43,10 +43,10 @@ func (k *work) params() (sol.KeyValuePairs, error) {
 	return k.Params()
 }
 
-// counts are the numbers of VNFCs that the operation leads to.
+// counts are the numbers of pods that the operation leads to.
 func (k *work) counts() (map[string]int, error) {
 	if k.Op.Scope != nil {
-		return k.Op.Scope.Counts, nil
+		return k.pods(k.Op.Scope.Counts), nil
 	}
 	level, err := instantiationLevel(k.Op.Params)
 	if err != nil {
@@ -58,7 +58,7 @@ func (k *work) counts() (map[string]int, error) {
 
 // session opens a session for the tick.
 func (k *work) session(ctx context.Context) (*session, error) {
-	return k.open(ctx, k.vim, k.settings.namespace)
+	return k.open(ctx, k.vim, k.settings.namespace, nil)
 }
 
 // release is a release of the instance in a session.

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -30,6 +31,10 @@ const (
 	memory    = 1 << 30          // bytes
 	maxOutput = 32 << 20         // bytes of all answers
 )
+
+// slots bound the processes at a time, and so their memory: each costs CPU to start, and with many of them at once each
+// would come to its wall time. Processes that wait for lookups need no CPU, so there are more than cores.
+var slots = make(chan struct{}, 2*runtime.GOMAXPROCS(0))
 
 // Lookup returns an object of the cluster, or a list when name is "". An object that does not exist is an empty map.
 type Lookup func(ctx context.Context, apiVersion, kind, namespace, name string) (map[string]any, error)
@@ -59,6 +64,12 @@ type answer struct {
 // with the text of Helm when a template fails, and when the limits are exceeded.
 func Render(ctx context.Context, c *chart.Chart, in Input, lookup Lookup) (*chart.Chart, error) {
 	in.Files = c.Raw
+	select {
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, wallTime, errLimit)
 	defer cancel()
 	files, err := run(ctx, in, lookup)

@@ -3,9 +3,12 @@ package render_test
 import (
 	"context"
 	"os"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"helm.sh/helm/v4/pkg/chart/common"
 	helmchart "helm.sh/helm/v4/pkg/chart/v2"
@@ -94,5 +97,45 @@ func TestCancelledRender(t *testing.T) {
 			cancel()
 			return map[string]any{}, nil
 		})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// TestProcessesAreBounded: with many charts at once each process still gets its share of the processor and the memory.
+func TestProcessesAreBounded(t *testing.T) {
+	t.Parallel()
+	limit := 2 * runtime.GOMAXPROCS(0)
+	var mu sync.Mutex
+	running, most := 0, 0
+	full := make(chan struct{})
+	lookup := func(ctx context.Context, _, _, _, _ string) (map[string]any, error) {
+		mu.Lock()
+		running++
+		most = max(most, running)
+		if running == limit {
+			close(full)
+		}
+		mu.Unlock()
+		select { // the first ones wait until all slots are taken
+		case <-full:
+		case <-ctx.Done():
+		}
+		mu.Lock()
+		running--
+		mu.Unlock()
+		return nil, nil
+	}
+	var wg sync.WaitGroup
+	for range 2 * limit {
+		wg.Go(func() {
+			_, err := render.Render(t.Context(), of(`{{ lookup "v1" "Secret" "" "" }}`), withVersion(render.Input{}), lookup)
+			assert.NoError(t, err)
+		})
+	}
+	wg.Wait()
+	require.Equal(t, limit, most)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := render.Render(ctx, of("a"), withVersion(render.Input{}), noLookup)
 	require.ErrorIs(t, err, context.Canceled)
 }
