@@ -10,6 +10,7 @@
 //     before and after.
 //   - Changes and rollbacks of a cluster: every fifteenth, and each of the five scenarios begins at another write.
 //     Admission, grant, inventory and the commits of phases are the same code in all of them.
+//   - Operations of a CNF, from manifests and from a chart: every fifteenth, and each begins at another write.
 //   - A playbook of Kubespray: once while it runs; pkg/k8scluster has the writes of this driver.
 //   - Grants of an NFVO: every write from the request to PROCESSING, and between the NFVO's grant and its answer.
 //   - Scripts of a package, a user-data class and a mgmt driver: every third, alternately before and after.
@@ -41,6 +42,7 @@ import (
 	"github.com/gybe-nfv/gybe/pkg/app"
 	"github.com/gybe-nfv/gybe/pkg/client"
 	"github.com/gybe-nfv/gybe/pkg/config"
+	"github.com/gybe-nfv/gybe/pkg/helm/render"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 	"github.com/gybe-nfv/gybe/test/oracle"
 	"github.com/gybe-nfv/gybe/test/parallel"
@@ -50,6 +52,7 @@ import (
 const envNode = "GYBE_TEST_CRASH_NODE"
 
 func TestMain(m *testing.M) {
+	render.Serve() // a node is the process that executes templates of charts, too
 	if os.Getenv(envNode) != "" {
 		if err := node(context.Background(), os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -62,7 +62,11 @@ func TestContainersInAClusterOfAnInstance(t *testing.T) {
 	require.Contains(t, e.Problem.Detail, "in which other VNF instances have resources: "+cnf)
 	require.Contains(t, e.Error(), "FORCEFUL")
 
-	w.completed(w.terminate(cluster))
+	_, text, code := w.gybe("vnf", "terminate", cluster, "--yes")
+	require.NotZero(t, code)
+	require.Contains(t, text, cnf)
+	require.Contains(t, text, "gybe vnf terminate --force")
+	w.told("vnf", "terminate", cluster, "--yes", "--force", "--wait")
 	op := w.completed(w.terminate(cnf))
 	require.Contains(t, string(encode(t, w.progress(op.ID).Steps)), "all resources are gone with the cluster")
 	require.NoError(t, w.api.DeleteInstance(t.Context(), cnf))

@@ -58,6 +58,11 @@ func TestContainersChangeTheirFlavour(t *testing.T) {
 	require.ElementsMatch(t, []string{"VDU1-0", "VDU1-1"}, w.vnfcs(id))
 	require.Len(t, w.named("Service", "web"), 1)
 
+	shown, _, code := w.gybe("vnf", "change-flavour", id, "--flavour", "large", "--plan")
+	require.Zero(t, code, shown)
+	require.Contains(t, shown, "spec.replicas: 2 -> 3; ")
+	require.Contains(t, shown, ".image: "+cnfWebImage+" -> docker.io/library/nginx:1.28")
+	require.Len(t, w.named("Service", "web"), 1, "a plan changes nothing")
 	w.completed(w.task(id, sol.LcmOperationChangeFlavour, map[string]any{"newFlavourId": "large"}))
 	require.Equal(t, "large", w.instance(id).InstantiatedVnfInfo.FlavourID)
 	require.ElementsMatch(t, []string{"VDU1-0", "VDU1-1", "VDU1-2"}, w.vnfcs(id))

@@ -48,8 +48,8 @@ func (c *containers) named(kind, name string) (out []kubeapi.Object) {
 const (
 	cnfSource  = "../../vnf-packages/cnf-nodeport"
 	cnfFlavour = "Definitions/cnf_nodeport_df_simple.yaml"
-	cnfID      = "b1bb0ce7-ebca-4fa7-95ed-4840d70a1177"
-	cnfNext    = "b1bb0ce7-ebca-4fa7-95ed-4840d70a1178"
+	cnfID      = "babb0ce7-ebca-4fa7-95ed-4840d70a1177"
+	cnfNext    = "babb0ce7-ebca-4fa7-95ed-4840d70a1178"
 )
 
 // cnfWithout is the package without the mgmt driver for load balancers.
@@ -108,7 +108,10 @@ func TestContainersOverTheAPI(t *testing.T) {
 	w.completed(w.task(id, sol.LcmOperationHeal, map[string]any{"vnfcInstanceId": []string{healed}}))
 	require.Len(t, w.serverIDs(id), 3)
 	require.NotEqual(t, was, w.serverIDs(id))
-	w.completed(w.task(id, sol.LcmOperationOperate, map[string]any{"changeStateTo": "STOPPED"}))
+	stop := w.completed(w.task(id, sol.LcmOperationOperate, map[string]any{
+		"changeStateTo": "STOPPED", "stopType": "GRACEFUL", "gracefulStopTimeout": 1,
+	}))
+	require.Contains(t, string(encode(t, w.progress(stop.ID).Steps)), "graceful stop")
 	require.Empty(t, w.named("Pod", ""))
 	w.completed(w.task(id, sol.LcmOperationOperate, map[string]any{"changeStateTo": "STARTED"}))
 	require.Len(t, w.named("Pod", ""), 3)

@@ -52,7 +52,7 @@ func manifests(t *testing.T, replace ...string) string {
 // TestManifests: objects of the usual kinds live the whole life of an instance in a real cluster.
 func TestManifests(t *testing.T) {
 	w := start(t)
-	const next = "b1bb0ce7-ebca-4fa7-95ed-4840d70a1178"
+	const next = "babb0ce7-ebca-4fa7-95ed-4840d70a1178"
 	all := []string{"Files/kubernetes/deployment.yaml", "Files/kubernetes/objects.yaml"}
 	id := w.create(manifests(t))
 	request := w.encode(sol.InstantiateVnfRequest{
@@ -87,7 +87,7 @@ func TestManifests(t *testing.T) {
 	w.completed("scale in", op, err)
 	require.Len(t, w.pods(id), 2)
 
-	other := manifests(t, "b1bb0ce7-ebca-4fa7-95ed-4840d70a1177", next, "image: nginx", "image: nginx:2")
+	other := manifests(t, "babb0ce7-ebca-4fa7-95ed-4840d70a1177", next, "image: nginx", "image: nginx:2")
 	change := sol.ChangeCurrentVnfPkgRequest{
 		VnfdID:           w.onboard(other),
 		AdditionalParams: sol.KeyValuePairs{"lcm-kubernetes-def-files": all[:1]},
