@@ -18,7 +18,7 @@ import (
 // describeLibrary prints the members of the modules that scripts can import, as an import finds them, and the methods
 // of Vnfd.
 const describeLibrary = `
-import importlib, json, sys
+import importlib.util, json, sys
 sys.path.insert(0, sys.argv[1])
 import gybe_names
 
