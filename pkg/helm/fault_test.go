@@ -1,6 +1,7 @@
 package helm_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"io/fs"
 	"net/http"
@@ -75,9 +76,9 @@ func fault(texts []string, begin, end func(c *cluster, namespace string)) infrat
 	return infratest.Fault{Texts: texts, Begin: on(begin), End: on(end)}
 }
 
-// requests fails requests for Deployments, until the fault ends.
+// requests fails requests, those for Deployments if f names none, until the fault ends.
 func requests(f kubeapi.Fault, texts ...string) infratest.Fault {
-	f.Path = "/deployments/web"
+	f.Path = cmp.Or(f.Path, "/deployments/web")
 	return fault(texts,
 		func(c *cluster, _ string) { c.AddFault(f) },
 		func(c *cluster, _ string) { c.ClearFaults() },
@@ -97,21 +98,56 @@ func waits(f infratest.Fault) infratest.Fault {
 	return f
 }
 
-// TestFaultsOfTheCluster: an operation tells a fault in the words of the cluster, and completes after it.
-func TestFaultsOfTheCluster(t *testing.T) {
-	t.Parallel()
-	unavailable := kubeapi.Fault{
+// Faults of the API server.
+var (
+	unavailable = kubeapi.Fault{
 		Status: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable,
 		Message: "apiserver is shutting down",
 	}
-	conflict := kubeapi.Fault{
+	conflict = kubeapi.Fault{
 		Status: http.StatusConflict, Reason: metav1.StatusReasonConflict,
 		Message: "the object has been modified; please apply your changes to the latest version",
 	}
-	busy := kubeapi.Fault{
+	busy = kubeapi.Fault{
 		Status: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests,
 		Message: "too many requests, please try again later", RetryAfter: 1,
 	}
+)
+
+// TestFaultsOfOtherOperations: the operations after the instantiation tell a fault and complete after it, too.
+func TestFaultsOfOtherOperations(t *testing.T) {
+	t.Parallel()
+	all := map[string]infratest.Fault{}
+	for name, on := range map[string]struct {
+		method, path string
+		on           sol.LcmOperationType
+		whole        bool
+	}{
+		"Scale":     {http.MethodPatch, "/deployments/web", sol.LcmOperationScale, false},
+		"Heal":      {http.MethodDelete, "/pods/web-", sol.LcmOperationHeal, false},
+		"WholeHeal": {http.MethodDelete, "/deployments/web", sol.LcmOperationHeal, true},
+		"Terminate": {http.MethodDelete, "/deployments/web", sol.LcmOperationTerminate, false},
+		"Records":   {http.MethodGet, "/secrets", sol.LcmOperationScale, false},
+	} {
+		for kind, f := range map[string]kubeapi.Fault{"ConnectionBreaks": {}, "Unavailable": unavailable} {
+			f.Method, f.Path = on.method, on.path
+			of := requests(f, f.Message)
+			of.On, of.Whole = on.on, on.whole
+			all[name+kind] = of
+		}
+		if on.on == sol.LcmOperationTerminate || name == "Records" {
+			continue
+		}
+		of := waits(ofImage(image, kubeapi.ImagePullFault, "pod web-", "ImagePullBackOff", image))
+		of.On, of.Whole = on.on, on.whole
+		all[name+"ImagePull"] = of
+	}
+	infratest.Faults(t, charts(t, nil), all)
+}
+
+// TestFaultsOfTheCluster: an instantiation tells a fault in the words of the cluster, and completes after it.
+func TestFaultsOfTheCluster(t *testing.T) {
+	t.Parallel()
 	infratest.Faults(t, charts(t, nil), map[string]infratest.Fault{
 		"ConnectionBreaks": requests(kubeapi.Fault{}, "stream error", "received from peer"),
 		"Unavailable":      requests(unavailable, unavailable.Message),

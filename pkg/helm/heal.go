@@ -72,21 +72,10 @@ func (k *work) incomplete(ctx context.Context) (bool, error) {
 		slices.ContainsFunc(is.releases, func(o object) bool { return o.GetLabels()["operation"] == k.Op.ID }), nil
 }
 
-// renew uninstalls all releases and waits until nothing of the instance is left, once in an operation; then it
-// installs them with these numbers of pods. Helm's history starts again.
+// renew removes all releases, once in an operation; then it installs them with these numbers of pods. Helm's history
+// starts again.
 func (k *work) renew(ctx context.Context, counts map[string]int) error {
-	if err := k.uninstallAll(ctx); err != nil {
-		return err
-	}
-	err := k.Step(ctx, "wait until the objects are gone", "", func(ctx context.Context, _ *lcm.Step) error {
-		s, err := k.session(ctx)
-		if err != nil {
-			return err
-		}
-		defer s.close()
-		return k.gone(ctx, s)
-	})
-	if err != nil {
+	if err := k.remove(ctx); err != nil {
 		return err
 	}
 	if err := k.applyAll(ctx, counts); err != nil {

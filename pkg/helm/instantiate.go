@@ -79,55 +79,5 @@ func (d *Driver) Terminate(ctx context.Context, w *lcm.Execution) error {
 	if err := k.WaitGracefully(ctx, k.cfg.GracefulTimeout); err != nil {
 		return err
 	}
-	if err := k.uninstallAll(ctx); err != nil {
-		return err
-	}
-	s, err := k.session(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	return k.gone(ctx, s)
-}
-
-// uninstallAll lets Helm uninstall all releases, the last one first, each in a step of its own.
-func (k *work) uninstallAll(ctx context.Context) error {
-	for n := len(k.settings.releases) - 1; n >= 0; n-- {
-		r := &k.settings.releases[n]
-		err := k.Step(ctx, "uninstall the Helm release", r.name, func(ctx context.Context, _ *lcm.Step) error {
-			instance, operation, name := k.Instance.ID, k.Op.ID, r.name
-			return k.run(ctx, k.runKey(r.name), k.vim, k.settings.namespace, k.limit(),
-				"Helm uninstalls the release "+r.name, func(ctx context.Context, s *session) error {
-					return s.release(name, instance, operation).uninstall(ctx)
-				})
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// gone deletes what is left with the label of the instance, and waits until nothing is.
-func (k *work) gone(ctx context.Context, s *session) error {
-	left, err := s.labelled(ctx, k.Instance.ID)
-	if err != nil {
-		return err
-	}
-	pods, err := k.remainingPods(ctx, s)
-	if err != nil {
-		return err
-	}
-	if len(left)+len(pods) == 0 {
-		return nil
-	}
-	for _, o := range left {
-		if o.GetDeletionTimestamp() == nil {
-			if err := s.delete(ctx, o); err != nil {
-				return err
-			}
-		}
-	}
-	what := append(left, pods...)[0]
-	return lcm.Wait(pause, fmt.Sprintf("%s %s is being deleted", what.GetKind(), what.GetName()))
+	return k.remove(ctx)
 }

@@ -36,6 +36,16 @@ type seen struct {
 
 // observe reads the releases of the instance, their objects, and the pods of its VDUs.
 func (k *work) observe(ctx context.Context, s *session) (*seen, error) {
+	out, err := k.releasesIn(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	k.assign(out.objects)
+	return out, k.observePods(ctx, s, out)
+}
+
+// releasesIn reads the releases of the instance and their objects.
+func (k *work) releasesIn(ctx context.Context, s *session) (*seen, error) {
 	out := &seen{}
 	for n := range k.settings.releases {
 		name := k.settings.releases[n].name
@@ -69,8 +79,7 @@ func (k *work) observe(ctx context.Context, s *session) (*seen, error) {
 			out.objects = append(out.objects, o)
 		}
 	}
-	k.assign(out.objects)
-	return out, k.observePods(ctx, s, out)
+	return out, nil
 }
 
 // live reads the object of a manifest.

@@ -198,8 +198,10 @@ func (r *releaseWork) uninstall(ctx context.Context) error {
 	u.IgnoreNotFound, u.Timeout, u.WaitStrategy = true, r.hooks, kube.HookOnlyStrategy
 	u.WaitOptions = []kube.WaitOption{kube.WithWaitContext(ctx)}
 	u.DeletionPropagation = "foreground"
+	heard := &heard{}
+	r.helm.SetLogger(heard)
 	_, err = u.Run(r.name)
-	return r.failure("uninstall", err)
+	return r.failure("uninstall", heard.complete(err))
 }
 
 // failure is the error of an action, with Helm's or the API server's own text.

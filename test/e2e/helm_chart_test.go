@@ -138,6 +138,49 @@ func TestChartWithDefinitions(t *testing.T) {
 	require.Len(t, definitions, 1)
 }
 
+// TestHealOfAChartWaitsForAllKinds: the heal of a whole CNF does not install the chart before objects of any kind are
+// gone, and says what an object waits for. The volume would be taken for the one of the new release otherwise.
+func TestHealOfAChartWaitsForAllKinds(t *testing.T) {
+	t.Parallel()
+	w := charts(t)
+	s := sourceOf(t, chartSource)
+	s["Files/charts/web/templates/volume.yaml"] = `apiVersion: v1
+kind: PersistentVolume
+metadata: {name: files, finalizers: [example.com/backup]}
+spec:
+  accessModes: [ReadWriteOnce]
+  capacity: {storage: 1Gi}
+  hostPath: {path: /srv/files}
+`
+	volumes := func() []kubeapi.Object {
+		all, _ := w.cluster.Store().List(kubeapi.Kind("PersistentVolume"), "")
+		return all
+	}
+	id := w.create(w.onboardShape(s, chartID, nil).VnfdID)
+	w.completed(w.instantiate(id, w.request(chartParams(nil))))
+	first := volumes()
+	require.Len(t, first, 1)
+	release := func(op string) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			return strings.Contains(w.progress(op).Waiting,
+				"PersistentVolume files is being deleted; its finalizers are [example.com/backup]")
+		}, patience, interval)
+		code, answer := w.cluster.Do(t.Context(), kubeapi.Admin, http.MethodPatch,
+			kubeapi.Kind("PersistentVolume").Path("", "files"), "application/merge-patch+json",
+			[]byte(`{"metadata": {"finalizers": null}}`))
+		require.Equal(t, http.StatusOK, code, "%s", answer)
+		w.completed(op)
+	}
+	release(w.task(id, sol.LcmOperationHeal, map[string]any{"additionalParams": map[string]any{"all": true}}))
+	second := volumes()
+	require.Len(t, second, 1)
+	require.NotEqual(t, kubeapi.String(first[0], "metadata", "uid"), kubeapi.String(second[0], "metadata", "uid"))
+	release(w.terminate(id))
+	require.Empty(t, volumes())
+	w.withoutChart()
+}
+
 // TestSeveralReleases: a request of version 1 names two releases. A scaling changes one of them, a heal of the whole
 // CNF makes both again, and the termination takes both away.
 func TestSeveralReleases(t *testing.T) {

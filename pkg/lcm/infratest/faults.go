@@ -9,10 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
-// Fault is something that goes wrong in a VIM while a VNF is instantiated, and ends later.
+// Fault is something that goes wrong in a VIM during an operation, and ends later.
 type Fault struct {
+	// On is the operation: INSTANTIATE if it is empty, SCALE (one step out), HEAL (of one VNFC, or with Whole of all)
+	// or TERMINATE.
+	On    sol.LcmOperationType
+	Whole bool
 	// Texts are in the error of the operation, or in the reason for which it waits.
 	Texts []string
 	// Waits says that the operation waits for the end of the fault, and does not fail. Passes says that the fault ends
@@ -22,8 +27,34 @@ type Fault struct {
 	Begin, End func(vim VIM, instanceID string)
 }
 
-// Faults tests that an instantiation tells each fault in the VIM's own words, that it completes after the fault, by
-// itself or by a retry, and that the termination leaves nothing.
+// admitFor stores the operation of a fault.
+func (v *vnf) admitFor(f Fault) {
+	v.t.Helper()
+	if f.On != "" && f.On != sol.LcmOperationInstantiate {
+		v.instantiate()
+	}
+	switch f.On {
+	case "", sol.LcmOperationInstantiate:
+		v.admitInstantiate()
+	case sol.LcmOperationScale:
+		v.admitScale(sol.ScaleTypeOut)
+	case sol.LcmOperationHeal:
+		var r sol.HealVnfRequest
+		if f.Whole {
+			r.AdditionalParams = sol.KeyValuePairs{"all": true}
+		} else {
+			r.VnfcInstanceID = []string{v.instance.Instantiated.VnfcInfo[0].ID}
+		}
+		v.admit(sol.LcmOperationHeal, r)
+	case sol.LcmOperationTerminate:
+		v.admitTerminate()
+	default:
+		v.t.Fatalf("faults of %s cannot be tested", f.On)
+	}
+}
+
+// Faults tests that an operation tells each fault in the VIM's own words, that it completes after the fault, by itself
+// or by a retry, and that the termination leaves nothing.
 func Faults(t *testing.T, h Harness, all map[string]Fault) {
 	t.Helper()
 	for name, f := range all {
@@ -31,7 +62,7 @@ func Faults(t *testing.T, h Harness, all map[string]Fault) {
 			t.Parallel()
 			v := newVNF(t, h, h.New(t))
 			empty := v.vim.Contents()
-			v.admitInstantiate()
+			v.admitFor(f)
 			f.Begin(v.vim, v.instance.ID)
 			if !f.Passes {
 				told, failed := v.told(f)
@@ -46,8 +77,10 @@ func Faults(t *testing.T, h Harness, all map[string]Fault) {
 				}
 			}
 			v.complete()
-			v.requireInventory()
-			v.terminate()
+			if f.On != sol.LcmOperationTerminate {
+				v.requireInventory()
+				v.terminate()
+			}
 			require.ElementsMatch(t, empty, v.vim.Contents())
 		})
 	}
