@@ -3,12 +3,14 @@ package cnf
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/gybe-nfv/gybe/pkg/cnf/podvnfc"
 	"github.com/gybe-nfv/gybe/pkg/kubernetes/objects"
 	"github.com/gybe-nfv/gybe/pkg/lcm"
 )
@@ -85,8 +87,35 @@ func (t *tick) apply(ctx context.Context, d *desired) error {
 				return err
 			}
 		}
+		if o.GetKind() == "Namespace" && d.hasPodIn(o.GetName()) {
+			account := objects.Ref{APIVersion: "v1", Kind: "ServiceAccount", Namespace: o.GetName(), Name: "default"}
+			if err := t.exists(ctx, account); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// hasPodIn says that the manifests have a Pod in a namespace, which needs the service account of the namespace.
+func (d *desired) hasPodIn(namespace string) bool {
+	return slices.ContainsFunc(d.objects, func(o *unstructured.Unstructured) bool {
+		return o.GetKind() == podvnfc.Type && o.GetNamespace() == namespace
+	})
+}
+
+// exists waits for an object that the cluster makes by itself.
+func (t *tick) exists(ctx context.Context, ref objects.Ref) error {
+	return t.w.Step(ctx, "wait until it exists", t.target(ref), func(ctx context.Context, _ *lcm.Step) error {
+		live, err := t.find(ctx, ref)
+		switch {
+		case err != nil:
+			return failed("read", ref, err)
+		case live == nil:
+			return lcm.Wait(pollEvery, "the cluster has not made "+ref.String()+" yet")
+		}
+		return nil
+	})
 }
 
 // failed completes the error of a call with the object that it was about.
@@ -128,14 +157,19 @@ func (t *tick) ready(ctx context.Context, ref objects.Ref) error {
 		case err != nil:
 			return failed("read", ref, err)
 		case r.Failed:
-			e := lcm.Errorf(lcm.CodeUpstream, "%s does not become ready: %s", ref.String(), r.Why)
-			e.Title = "Object failed"
-			return e
+			return unready(ref, r)
 		case !r.Ready:
 			return lcm.Wait(pollEvery, ref.String()+": "+r.Why)
 		}
 		return nil
 	})
+}
+
+// unready is the error of an object that will not become ready.
+func unready(ref objects.Ref, r objects.Readiness) error {
+	e := lcm.Errorf(lcm.CodeUpstream, "%s does not become ready: %s", ref.String(), r.Why)
+	e.Title = "Object failed"
+	return e
 }
 
 // populated waits until a workload has as many pods as VNFCs: those that go may still be there.

@@ -106,6 +106,9 @@ func (s source) load() (*desired, []lcm.InvalidParam, error) {
 		mark(o, s.instance)
 	}
 	bad = append(bad, d.assign(s, len(bad) == 0 && !s.params.partial)...)
+	for _, o := range d.objects {
+		markTemplate(o)
+	}
 	objects.Sort(d.objects)
 	return d, bad, nil
 }

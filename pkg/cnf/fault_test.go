@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm/infratest"
+	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/simcloud/kubeapi"
 )
 
@@ -16,6 +17,11 @@ const image = "registry.test/web:1"
 // patches fails requests that change Deployments, until the fault ends.
 func patches(f kubeapi.Fault, texts ...string) infratest.Fault {
 	f.Method, f.Path = http.MethodPatch, "/deployments/web"
+	return requests(f, texts...)
+}
+
+// requests fails requests, until the fault ends.
+func requests(f kubeapi.Fault, texts ...string) infratest.Fault {
 	return fault(texts,
 		func(c *cluster, _ string) { c.AddFault(f) },
 		func(c *cluster, _ string) { c.ClearFaults() },
@@ -49,39 +55,85 @@ func twice(f kubeapi.Fault) infratest.Fault {
 	return passing
 }
 
-// TestFaultsOfTheCluster: an operation tells a fault in the words of the cluster, and completes after it.
+// ofImage is a fault of the containers, which an operation waits out.
+func ofImage(f kubeapi.PodFault, texts ...string) infratest.Fault {
+	out := fault(append(texts, "Deployment", "/web: pod web-"),
+		func(c *cluster, _ string) { c.SetImageFault(image, f) },
+		func(c *cluster, _ string) { c.SetImageFault(image, kubeapi.NoPodFault) })
+	out.Waits = true
+	return out
+}
+
+// Faults of the API server.
+var (
+	cut         = kubeapi.Fault{} // the connection breaks
+	unavailable = kubeapi.Fault{
+		Status: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable,
+		Message: "apiserver is shutting down",
+	}
+	conflict = kubeapi.Fault{
+		Status: http.StatusConflict, Reason: metav1.StatusReasonConflict,
+		Message: "the object has been modified; please apply your changes to the latest version",
+	}
+	busy = kubeapi.Fault{
+		Status: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests,
+		Message: "too many requests, please try again later", RetryAfter: 1,
+	}
+)
+
+// TestFaultsOfOtherOperations: the operations after the instantiation tell a fault of the API server and continue, too.
+func TestFaultsOfOtherOperations(t *testing.T) {
+	t.Parallel()
+	all := map[string]infratest.Fault{}
+	for name, f := range map[string]kubeapi.Fault{
+		"ConnectionBreaks": cut, "Unavailable": unavailable, "TooManyRequests": busy,
+	} {
+		for _, on := range []struct {
+			name, method, path, text string
+			on                       sol.LcmOperationType
+			whole                    bool
+		}{
+			{"Scale", http.MethodPatch, "/deployments/web", "apply Deployment", sol.LcmOperationScale, false},
+			{"Reads", http.MethodGet, "/deployments/web", "Deployment", sol.LcmOperationScale, false},
+			{"Heal", http.MethodDelete, "/pods/web-", "delete Pod", sol.LcmOperationHeal, false},
+			{"WholeHeal", http.MethodDelete, "/deployments/web", "delete Deployment", sol.LcmOperationHeal, true},
+			{"Terminate", http.MethodDelete, "/deployments/web", "delete Deployment", sol.LcmOperationTerminate, false},
+		} {
+			f := f
+			f.Method, f.Path = on.method, on.path
+			lasts := requests(f, on.text, "web", f.Message)
+			lasts.On, lasts.Whole = on.on, on.whole
+			f.Times = 2
+			passes := requests(f)
+			passes.On, passes.Whole, passes.Passes = on.on, on.whole, true
+			all[on.name+name], all[on.name+name+"Twice"] = lasts, passes
+		}
+	}
+	for name, f := range map[string]infratest.Fault{
+		"Scale": {On: sol.LcmOperationScale}, "Heal": {On: sol.LcmOperationHeal},
+		"WholeHeal": {On: sol.LcmOperationHeal, Whole: true},
+	} {
+		for kind, why := range map[kubeapi.PodFault]string{
+			kubeapi.ImagePullFault: "ImagePullBackOff", kubeapi.ProbeFault: "Readiness probe failed",
+		} {
+			of := ofImage(kind, why)
+			of.On, of.Whole = f.On, f.Whole
+			all[name+string(kind)] = of
+		}
+	}
+	infratest.Faults(t, harness(deployment), all)
+}
+
+// TestFaultsOfTheCluster: an instantiation tells a fault in the words of the cluster, and completes after it.
 func TestFaultsOfTheCluster(t *testing.T) {
 	t.Parallel()
-	pull := fault([]string{"Deployment", "/web: pod web-", "ImagePullBackOff", image},
-		func(c *cluster, _ string) { c.SetImageFault(image, kubeapi.ImagePullFault) },
-		func(c *cluster, _ string) { c.SetImageFault(image, kubeapi.NoPodFault) })
-	pull.Waits = true
-	probe := fault(
-		[]string{"Deployment", "/web: pod web-", "Readiness probe failed: HTTP probe failed with statuscode: 503"},
-		func(c *cluster, _ string) { c.SetImageFault(image, kubeapi.ProbeFault) },
-		func(c *cluster, _ string) { c.SetImageFault(image, kubeapi.NoPodFault) },
-	)
-	probe.Waits = true
 	unschedulable := fault([]string{"Deployment", "/web: pod web-", "Unschedulable: 0/1 nodes are available."},
 		func(c *cluster, _ string) { c.SetNodeReady("worker1", false, "the kubelet does not answer") },
 		func(c *cluster, _ string) { c.SetNodeReady("worker1", true, "") })
 	unschedulable.Waits = true
-	broken := kubeapi.Fault{}
-	unavailable := kubeapi.Fault{
-		Status: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable,
-		Message: "apiserver is shutting down",
-	}
-	conflict := kubeapi.Fault{
-		Status: http.StatusConflict, Reason: metav1.StatusReasonConflict,
-		Message: "the object has been modified; please apply your changes to the latest version",
-	}
-	busy := kubeapi.Fault{
-		Status: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests,
-		Message: "too many requests, please try again later", RetryAfter: 1,
-	}
 	infratest.Faults(t, harness(deployment), map[string]infratest.Fault{
-		"ConnectionBreaks":      patches(broken, "apply Deployment", "/web", "stream error", "received from peer"),
-		"ConnectionBreaksTwice": twice(broken),
+		"ConnectionBreaks":      patches(cut, "apply Deployment", "/web", "stream error", "received from peer"),
+		"ConnectionBreaksTwice": twice(cut),
 		"Unavailable":           patches(unavailable, "apply Deployment", "/web: ", unavailable.Message),
 		"UnavailableTwice":      twice(unavailable),
 		"Conflict":              patches(conflict, "apply Deployment", "/web: ", conflict.Message),
@@ -99,8 +151,8 @@ func TestFaultsOfTheCluster(t *testing.T) {
 				})
 			},
 			func(c *cluster, ns string) { c.remove("ResourceQuota", ns, "few") }),
-		"ImagePull":  pull,
-		"Probe":      probe,
+		"ImagePull":  ofImage(kubeapi.ImagePullFault, "ImagePullBackOff", image),
+		"Probe":      ofImage(kubeapi.ProbeFault, "Readiness probe failed: HTTP probe failed with statuscode: 503"),
 		"Scheduling": unschedulable,
 		"NamespaceTerminating": fault([]string{"because it is being terminated"},
 			func(c *cluster, ns string) {

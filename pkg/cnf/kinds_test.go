@@ -98,6 +98,37 @@ func TestPod(t *testing.T) {
 	infratest.Life(t, h)
 }
 
+// TestPodsWithReferences: a Pod needs a class and an account that the manifests have besides. The plan says so, and is
+// possible.
+func TestPodsWithReferences(t *testing.T) {
+	t.Parallel()
+	const more = `  priorityClassName: vital
+  serviceAccountName: reader
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: reader}
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: vital}
+value: 7
+`
+	h := single(pod+more, "is one Pod")
+	h.KeepsIDs = true
+	infratest.Life(t, h)
+	c := newCluster(t)
+	all, _ := h.Files.(fstest.MapFS)
+	r := validation(request().AdditionalParams, all)
+	r.Instance.VimConnections = c.Connections()
+	p, err := c.Infra(nil).Preview(t.Context(), r)
+	require.NoError(t, err)
+	require.True(t, p.Possible, "%+v", p.Checks)
+	require.Len(t, p.Checks, 1)
+	require.Equal(t, lcm.CheckWarning, p.Checks[0].State)
+	require.Contains(t, p.Checks[0].Detail, "no PriorityClass with name vital was found")
+}
+
 // TestJobIsNoVDU: the pods of a Job end, so it cannot be a VDU.
 func TestJobIsNoVDU(t *testing.T) {
 	t.Parallel()

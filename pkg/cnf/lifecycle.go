@@ -85,6 +85,9 @@ func (t *tick) converge(ctx context.Context, want, previous *desired) error {
 	if err := t.apply(ctx, want); err != nil {
 		return err
 	}
+	if err := t.replaceOutdated(ctx, want); err != nil {
+		return err
+	}
 	if err := t.settle(ctx, want); err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -47,8 +49,9 @@ func (t *tick) preview(ctx context.Context, r lcm.Request, want *desired, p *lcm
 		return nil
 	}
 	if r.Type != sol.LcmOperationTerminate && !t.wholeHeal(r) {
+		absent := map[string]bool{} // names of objects that the operation creates
 		for _, o := range want.objects {
-			if err := t.previewObject(ctx, o, p); err != nil {
+			if err := t.previewObject(ctx, o, absent, p); err != nil {
 				return err
 			}
 		}
@@ -135,8 +138,10 @@ func (t *tick) previewVNFCs(r lcm.Request, want *desired, p *lcm.Preview) {
 	}
 }
 
-// previewObject applies one object without storing it.
-func (t *tick) previewObject(ctx context.Context, o *unstructured.Unstructured, p *lcm.Preview) error {
+// previewObject applies one object without storing it. absent gets the name of an object that is not there yet.
+func (t *tick) previewObject(
+	ctx context.Context, o *unstructured.Unstructured, absent map[string]bool, p *lcm.Preview,
+) error {
 	ref := refOf(o)
 	check := func(state lcm.CheckState, detail, hint string) {
 		c := lcm.Check{State: state, Subject: ref.String(), Detail: detail, Hint: hint}
@@ -164,13 +169,14 @@ func (t *tick) previewObject(ctx context.Context, o *unstructured.Unstructured, 
 	case err == nil:
 	case e.Class == lcm.Transient || e.Class == lcm.Auth && e.Code == lcm.CodeUnauthorized:
 		return err
-	case errors.Is(err, objects.ErrUnknownKind) || e.Code == lcm.CodeNotFound:
+	case errors.Is(err, objects.ErrUnknownKind) || e.Code == lcm.CodeNotFound || names(e.Detail, absent):
 		check(lcm.CheckWarning, e.Detail, "it is applied after what it needs; this is seen only then")
 	default:
 		check(lcm.CheckFailed, e.Detail, e.Hint)
 	}
 	entry := plannedObject(o)
 	if live == nil {
+		absent[o.GetName()] = true
 		p.Add = append(p.Add, entry)
 		return nil
 	}
@@ -182,6 +188,15 @@ func (t *tick) previewObject(ctx context.Context, o *unstructured.Unstructured, 
 		p.Change = append(p.Change, entry)
 	}
 	return nil
+}
+
+// names says that a refusal of the API names one of the objects, such as the PriorityClass or the ServiceAccount of a
+// Pod.
+func names(detail string, objects map[string]bool) bool {
+	words := strings.FieldsFunc(detail, func(r rune) bool {
+		return r != '-' && r != '.' && !unicode.IsLower(r) && !unicode.IsDigit(r)
+	})
+	return slices.ContainsFunc(words, func(word string) bool { return objects[strings.Trim(word, ".")] })
 }
 
 // plannedObject is the entry of an object in a plan.

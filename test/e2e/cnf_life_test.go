@@ -79,6 +79,64 @@ func TestContainersChangeTheirFlavour(t *testing.T) {
 	require.Empty(t, w.named("Pod", ""))
 }
 
+// TestReplicaSetsGetTheirNewTemplate: a ReplicaSet keeps its pods when its template changes, so a change deletes those
+// of the old one, and so does its rollback. VNFCs keep their ids.
+func TestReplicaSetsGetTheirNewTemplate(t *testing.T) {
+	t.Parallel()
+	w := startContainers(t)
+	const manifest = "Files/kubernetes/deployment.yaml"
+	s := sourceOf(t, cnfWebSource)
+	s.edit(t, manifest, "kind: Deployment", "kind: ReplicaSet")
+	s.edit(t, cnfWebFlavour, "type: Deployment", "type: ReplicaSet")
+	id := w.create(w.onboardShape(s, cnfWebID, nil).VnfdID)
+	w.completed(w.instantiate(id, w.request(nil)))
+	vnfcs, first := w.vnfcs(id), w.serverIDs(id)
+
+	const next, newer = "6c1f1b0e-2f6f-4a83-9a3b-1c6e7d1f0a53", "docker.io/library/nginx:1.28"
+	s.edit(t, manifest, cnfWebImage, newer)
+	s.edit(t, "Definitions/cnf_web_top.vnfd.yaml", cnfWebID, next)
+	s.edit(t, "Definitions/cnf_web_types.yaml", cnfWebID, next)
+	w.onboardShape(s, next, nil)
+	images := func(want string) {
+		t.Helper()
+		require.Len(t, w.named("Pod", ""), 2)
+		for _, p := range w.named("Pod", "") {
+			require.Contains(t, string(encode(t, p)), want)
+		}
+		require.ElementsMatch(t, vnfcs, w.vnfcs(id))
+	}
+	w.cluster.SetImageFault(newer, kubeapi.ImagePullFault)
+	op := w.task(id, sol.LcmOperationChangeVnfpkg, map[string]any{"vnfdId": next})
+	require.Eventually(t, func() bool {
+		return strings.Contains(w.progress(op).Waiting, "ImagePullBackOff")
+	}, patience, interval)
+	require.Len(t, running(w.named("Pod", "")), 1, "one pod is replaced at a time")
+	require.NoError(t, w.api.Cancel(t.Context(), op, sol.CancelModeForceful))
+	w.failed(op)
+	require.NoError(t, w.api.Rollback(t.Context(), op))
+	require.Equal(t, sol.LcmOperationStateRolledBack, w.resting(op).OperationState)
+	images(cnfWebImage)
+
+	w.cluster.SetImageFault(newer, kubeapi.NoPodFault)
+	w.completed(w.task(id, sol.LcmOperationChangeVnfpkg, map[string]any{"vnfdId": next}))
+	images(newer)
+	for _, pod := range w.serverIDs(id) {
+		require.NotContains(t, first, pod)
+	}
+	w.completed(w.terminate(id))
+	require.Empty(t, w.named("Pod", ""))
+}
+
+// running are the pods that are ready.
+func running(pods []kubeapi.Object) (out []kubeapi.Object) {
+	for _, p := range pods {
+		if kubeapi.String(p, "status", "phase") == "Running" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
 // TestAutoscalerChangesTheNumberOfPods: operations take over the number of pods that an autoscaler has set, give the
 // new pods ids, and do not set another number.
 func TestAutoscalerChangesTheNumberOfPods(t *testing.T) {

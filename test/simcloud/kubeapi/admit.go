@@ -3,13 +3,16 @@ package kubeapi
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes/scheme"
 )
@@ -103,6 +106,7 @@ func (s *Store) prepare(r Resource, o Object) error {
 		def("Always", "spec", "restartPolicy")
 		def("default", "spec", "serviceAccountName")
 		def("default-scheduler", "spec", "schedulerName")
+		return s.requireReferences(r, o)
 	case "persistentvolumes":
 		def("Available", "status", "phase")
 		def("Retain", "spec", "persistentVolumeReclaimPolicy")
@@ -127,6 +131,28 @@ func (s *Store) prepare(r Resource, o Object) error {
 	case "secrets":
 		def("Opaque", "type")
 		return s.fillSecret(r, o)
+	}
+	return nil
+}
+
+// requireReferences refuses a pod with a class or an account that is not there, as the plugins of the real server do.
+func (s *Store) requireReferences(r Resource, o Object) error {
+	refuse := func(text string) error {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: r.Plural}, Name(o), errors.New(text))
+	}
+	class := String(o, "spec", "priorityClassName")
+	if class != "" && !strings.HasPrefix(class, "system-") {
+		if _, err := s.Get(Kind("PriorityClass"), "", class); err != nil {
+			return refuse("no PriorityClass with name " + class + " was found")
+		}
+	}
+	account := String(o, "spec", "serviceAccountName")
+	if account == "default" {
+		return nil // every namespace has it
+	}
+	if _, err := s.Get(Kind("ServiceAccount"), Namespace(o), account); err != nil {
+		return refuse(fmt.Sprintf("error looking up service account %s/%s: serviceaccount %q not found",
+			Namespace(o), account, account))
 	}
 	return nil
 }
