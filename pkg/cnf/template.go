@@ -63,8 +63,8 @@ func (t *tick) replaceOutdated(ctx context.Context, want *desired) error {
 	return nil
 }
 
-// replaceOldest deletes one pod of a ReplicaSet that was not made from this version of its template, and waits; nil when
-// there is none.
+// replaceOldest deletes one pod of a ReplicaSet that was not made from this version of its template, and waits. It
+// returns nil when there is none.
 func (t *tick) replaceOldest(ctx context.Context, ref objects.Ref, version string) error {
 	pods, err := t.pods(ctx, ref)
 	if err != nil {

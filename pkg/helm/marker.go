@@ -64,9 +64,20 @@ func decode(r io.Reader) ([]*unstructured.Unstructured, error) {
 			return nil, fmt.Errorf("a manifest of the chart is not YAML: %w", err)
 		case len(o.Object) == 0:
 			continue
-		case len(out) == maxObjects:
+		}
+		list := []*unstructured.Unstructured{o}
+		if o.IsList() { // Helm applies its items
+			items, err := o.ToList()
+			if err != nil {
+				return nil, fmt.Errorf("a list of the chart cannot be read: %w", err)
+			}
+			list = nil
+			for n := range items.Items {
+				list = append(list, &items.Items[n])
+			}
+		}
+		if out = append(out, list...); len(out) > maxObjects {
 			return nil, fmt.Errorf("the chart has more than %d objects", maxObjects)
 		}
-		out = append(out, o)
 	}
 }

@@ -149,11 +149,15 @@ func (d *Driver) compare(
 func (r *releaseWork) render(
 	ctx context.Context, is *release.Release, c *helmchart.Chart, values map[string]any,
 ) (string, error) {
+	undefined := r.undefined(c)
 	c, err := r.rendered(ctx, is, c, values)
 	if err != nil {
 		return "", err
 	}
 	if is == nil {
+		if client, ok := r.helm.KubeClient.(unvalidated); ok && len(undefined) > 0 {
+			r.helm.KubeClient = without{client, undefined}
+		}
 		i := action.NewInstall(r.helm)
 		i.ReleaseName, i.Namespace, i.DryRunStrategy = r.name, r.namespace, action.DryRunServer
 		i.PostRenderer, i.DisableOpenAPIValidation = r.marker(), true

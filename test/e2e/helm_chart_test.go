@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,6 +122,12 @@ func TestChartWithDefinitions(t *testing.T) {
 	s["Files/charts/web/crds/site.yaml"] = definition
 	s["Files/charts/web/templates/site.yaml"] = "apiVersion: example.com/v1\nkind: Site\nmetadata: {name: home}\n"
 	id := w.create(w.onboardShape(s, chartID, nil).VnfdID)
+	plan, err := w.api.Plan(t.Context(), gybeapi.PlanRequest{
+		VnfInstanceID: id, Operation: sol.LcmOperationInstantiate, Params: encode(t, w.request(chartParams(nil))),
+	})
+	require.NoError(t, err)
+	require.True(t, plan.Possible, "%+v", plan.Checks)
+	require.True(t, slices.ContainsFunc(plan.Add, func(r gybeapi.PlannedResource) bool { return r.Type == "Site" }))
 	w.completed(w.instantiate(id, w.request(chartParams(nil))))
 	sites := func() []kubeapi.Object {
 		all, _ := w.cluster.Store().List(kubeapi.Resource{

@@ -1,7 +1,9 @@
 package cnf_test
 
 import (
+	"context"
 	"encoding/json"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -11,59 +13,71 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gybe-nfv/gybe/pkg/gybeapi"
 	"github.com/gybe-nfv/gybe/pkg/helm"
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
+	"github.com/gybe-nfv/gybe/pkg/kubernetes/objects"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 )
 
 const packages = "../../../vnf-packages/"
 
-// manifests makes a package from the sample: its Deployment, objects of the usual kinds, and no mgmt driver. replace
-// are pairs of old and new texts of its files.
-func manifests(t *testing.T, replace ...string) string {
+// copied is a copy of a sample package with more files. replace are pairs of old and new texts of its files.
+func copied(t *testing.T, sample string, more map[string]string, replace ...string) string {
 	t.Helper()
 	dir := t.TempDir()
-	require.NoError(t, os.CopyFS(dir, os.DirFS(packages+"cnf-nodeport")))
-	flavour := filepath.Join(dir, "Definitions", "cnf_nodeport_df_simple.yaml")
-	raw, err := os.ReadFile(flavour)
+	require.NoError(t, os.CopyFS(dir, os.DirFS(packages+sample)))
+	for name, text := range more {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	change := strings.NewReplacer(replace...)
+	require.NoError(t, filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(name) != ".yaml" {
+			return err
+		}
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(name, []byte(change.Replace(string(raw))), 0o600)
+	}))
+	return dir
+}
+
+// testdata reads a file.
+func testdata(t *testing.T, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("testdata", name))
+	require.NoError(t, err)
+	return string(raw)
+}
+
+// manifests makes a package from the sample: its Deployment, objects of the usual kinds, and no mgmt driver.
+func manifests(t *testing.T, replace ...string) string {
+	t.Helper()
+	const flavour = "Definitions/cnf_nodeport_df_simple.yaml"
+	raw, err := os.ReadFile(packages + "cnf-nodeport/" + flavour)
 	require.NoError(t, err)
 	before, rest, found := strings.Cut(string(raw), "      interfaces:\n")
 	require.True(t, found)
 	_, after, found := strings.Cut(rest, "    VDU1:\n")
 	require.True(t, found)
-	require.NoError(t, os.WriteFile(flavour, []byte(before+"    VDU1:\n"+after), 0o600))
-	more, err := os.ReadFile("testdata/objects.yaml")
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "Files/kubernetes/objects.yaml"), more, 0o600))
-	change := strings.NewReplacer(replace...)
-	for _, pattern := range []string{"Definitions/*.yaml", "Files/kubernetes/*.yaml"} {
-		names, err := filepath.Glob(filepath.Join(dir, pattern))
-		require.NoError(t, err)
-		for _, name := range names {
-			raw, err := os.ReadFile(name)
-			require.NoError(t, err)
-			require.NoError(t, os.WriteFile(name, []byte(change.Replace(string(raw))), 0o600))
-		}
-	}
-	return dir
+	return copied(t, "cnf-nodeport", map[string]string{
+		flavour:                         before + "    VDU1:\n" + after,
+		"Files/kubernetes/objects.yaml": testdata(t, "objects.yaml"),
+	}, replace...)
 }
 
 // TestManifests: objects of the usual kinds live the whole life of an instance in a real cluster.
 func TestManifests(t *testing.T) {
 	w := start(t)
-	const next = "babb0ce7-ebca-4fa7-95ed-4840d70a1178"
 	all := []string{"Files/kubernetes/deployment.yaml", "Files/kubernetes/objects.yaml"}
 	id := w.create(manifests(t))
 	request := w.encode(sol.InstantiateVnfRequest{
 		FlavourID: "simple", VimConnectionInfo: w.vim(kubernetes.VimType),
 		AdditionalParams: sol.KeyValuePairs{"lcm-kubernetes-def-files": all},
 	})
-	plan, err := w.api.Plan(t.Context(), gybeapi.PlanRequest{
-		VnfInstanceID: id, Operation: sol.LcmOperationInstantiate, Params: request,
-	})
-	require.NoError(t, err)
-	require.True(t, plan.Possible, "%+v", plan.Checks)
+	w.possible(id, sol.LcmOperationInstantiate, request)
 	require.False(t, w.exists("apps/v1", "Deployment", "default", "vdu1"), "a plan changes nothing")
 	op, err := w.api.Instantiate(t.Context(), id, request)
 	w.completed("instantiate", op, err)
@@ -87,15 +101,12 @@ func TestManifests(t *testing.T) {
 	w.completed("scale in", op, err)
 	require.Len(t, w.pods(id), 2)
 
-	other := manifests(t, "babb0ce7-ebca-4fa7-95ed-4840d70a1177", next, "image: nginx", "image: nginx:2")
+	other := manifests(t, thisVNFD, nextVNFD, "image: nginx", "image: nginx:2")
 	change := sol.ChangeCurrentVnfPkgRequest{
 		VnfdID:           w.onboard(other),
 		AdditionalParams: sol.KeyValuePairs{"lcm-kubernetes-def-files": all[:1]},
 	}
-	plan, err = w.api.Plan(t.Context(), gybeapi.PlanRequest{
-		VnfInstanceID: id, Operation: sol.LcmOperationChangeVnfpkg, Params: w.encode(change),
-	})
-	require.NoError(t, err)
+	plan := w.possible(id, sol.LcmOperationChangeVnfpkg, w.encode(change))
 	t.Logf("plan of the change: %s", w.encode(plan))
 	require.Len(t, plan.Change, 1)
 	require.Contains(t, plan.Change[0].Detail, "image: nginx -> nginx:2")
@@ -126,7 +137,25 @@ func (w *world) terminate(id string) {
 	require.NoError(w.t, w.api.DeleteInstance(w.t.Context(), id))
 }
 
-// TestChart: the sample package with a chart lives its whole life in a real cluster.
+// chart is the sample package whose chart has objects of the usual kinds, too. replace is that of copied.
+func chart(t *testing.T, replace ...string) string {
+	t.Helper()
+	var definitions, others []string
+	for o := range strings.SplitSeq(testdata(t, "objects.yaml"), "\n---\n") {
+		if strings.Contains(o, "kind: CustomResourceDefinition\n") {
+			definitions = append(definitions, o)
+		} else {
+			others = append(others, o)
+		}
+	}
+	require.Len(t, definitions, 1)
+	return copied(t, "cnf-web-helm", map[string]string{
+		"Files/charts/web/crds/pages.yaml":        definitions[0],
+		"Files/charts/web/templates/objects.yaml": strings.Join(others, "\n---\n"),
+	}, replace...)
+}
+
+// TestChart: a chart with objects of the usual kinds lives its whole life in a real cluster.
 func TestChart(t *testing.T) {
 	w := start(t)
 	raw, err := os.ReadFile(packages + "cnf-web-helm/params/instantiate.json")
@@ -134,10 +163,19 @@ func TestChart(t *testing.T) {
 	var request sol.InstantiateVnfRequest
 	require.NoError(t, json.Unmarshal(raw, &request))
 	request.VimConnectionInfo = w.vim(helm.VimType)
-	id := w.create(packages + "cnf-web-helm")
+	id := w.create(chart(t))
+	t.Cleanup(func() { // Helm keeps definitions of kinds
+		_ = w.cluster.Delete(context.WithoutCancel(t.Context()), objects.Ref{
+			APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: "pages.lab.gybe.io",
+		}, objects.DeleteOptions{})
+	})
+	w.possible(id, sol.LcmOperationInstantiate, w.encode(request))
+	require.False(t, w.exists("apps/v1", "Deployment", "default", "web"), "a plan changes nothing")
 	op, err := w.api.Instantiate(t.Context(), id, w.encode(request))
 	w.completed("instantiate", op, err)
 	require.True(t, w.exists("apps/v1", "Deployment", "default", "web"))
+	require.True(t, w.exists("lab.gybe.io/v1", "Page", "default", "front"))
+	require.True(t, w.exists("v1", "PersistentVolume", "", "gybe-lab-files"))
 	op, err = w.api.Scale(t.Context(), id, sol.ScaleVnfRequest{Type: sol.ScaleTypeOut, AspectID: "web"})
 	w.completed("scale out", op, err)
 	before := w.pods(id)
@@ -146,6 +184,30 @@ func TestChart(t *testing.T) {
 	op, err = w.api.Heal(t.Context(), id, sol.HealVnfRequest{VnfcInstanceID: []string{healed}})
 	w.completed("heal a VNFC", op, err)
 	require.NotEqual(t, before[healed], w.pods(id)[healed])
+	op, err = w.api.Scale(t.Context(), id, sol.ScaleVnfRequest{Type: sol.ScaleTypeIn, AspectID: "web"})
+	w.completed("scale in", op, err)
+	require.Len(t, w.pods(id), 2)
+
+	const this, next = "2ad3f2c5-9b0c-4c8d-9b3f-8b9d8c2f6d41", "2ad3f2c5-9b0c-4c8d-9b3f-8b9d8c2f6d42"
+	change := sol.ChangeCurrentVnfPkgRequest{
+		VnfdID: w.onboard(chart(t, this, next, `tag: "1.27"`, `tag: "1.28"`, "maxReplicas: 3", "maxReplicas: 4")),
+	}
+	t.Logf("plan of the change: %s",
+		w.encode(w.possible(id, sol.LcmOperationChangeVnfpkg, w.encode(change))))
+	op, err = w.api.ChangePackage(t.Context(), id, change)
+	w.completed("change the package", op, err)
+	w.requireImage(id, "nginx:1.28")
+	for _, state := range []sol.VnfOperationalState{sol.VnfOperationalStateStopped, sol.VnfOperationalStateStarted} {
+		op, err = w.api.Operate(t.Context(), id, sol.OperateVnfRequest{ChangeStateTo: state})
+		w.completed("operate: "+string(state), op, err)
+	}
+	before = w.pods(id)
+	op, err = w.api.Heal(t.Context(), id, sol.HealVnfRequest{})
+	w.completed("heal the CNF", op, err)
+	require.NotEqual(t, before, w.pods(id))
 	w.terminate(id)
 	require.False(t, w.exists("apps/v1", "Deployment", "default", "web"))
+	require.False(t, w.exists("apps/v1", "StatefulSet", "default", "store"))
+	require.False(t, w.exists("v1", "PersistentVolume", "", "gybe-lab-files"))
+	require.False(t, w.exists("lab.gybe.io/v1", "Page", "default", "front"))
 }

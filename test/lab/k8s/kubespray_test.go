@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gybe-nfv/gybe/pkg/helm"
+	"github.com/gybe-nfv/gybe/pkg/kubernetes"
 	"github.com/gybe-nfv/gybe/pkg/sol"
 	"github.com/gybe-nfv/gybe/test/sandbox"
 	"github.com/gybe-nfv/gybe/test/stack"
@@ -82,8 +84,8 @@ func TestKubesprayComplex(t *testing.T) {
 	s.down(id)
 }
 
-// TestKubesprayWorkload: manifests and a chart live their whole life in a cluster that Gybe has made, with the tests of
-// ../cnf.
+// TestKubesprayWorkload: manifests and charts live their whole life in a cluster that Gybe has made, with the tests of
+// ../cnf, and in the same Gybe by the id of the instance.
 func TestKubesprayWorkload(t *testing.T) {
 	s := startKubespray(t, "simple")
 	id := s.up()
@@ -93,6 +95,7 @@ func TestKubesprayWorkload(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, out, "--- SKIP")
 	spent.add(s.flavour, "CNFs", time.Since(began))
+	s.inCluster(id)
 	s.down(id)
 }
 
@@ -166,11 +169,7 @@ func (s *sampled) balancer(id string) (address, vim string) {
 func (s *sampled) cnf(cluster string) string {
 	s.t.Helper()
 	if s.nodePort == "" {
-		archive := filepath.Join(s.world.dir, "cnf.zip")
-		require.NoError(s.t, stack.BuildPackage(s.t.Context(), nodePortDir, archive))
-		var err error
-		s.nodePort, err = stack.Onboard(s.t.Context(), s.api, archive)
-		require.NoError(s.t, err)
+		s.nodePort = s.onboard(nodePortDir)
 	}
 	i, err := s.api.CreateInstance(s.t.Context(), sol.CreateVnfRequest{VnfdID: s.nodePort, VnfInstanceName: "cnf"})
 	require.NoError(s.t, err)
@@ -187,6 +186,55 @@ func (s *sampled) cnf(cluster string) string {
 		s.kubectl(cluster, "-n", "kube-system", "create", "deployment", "webserver", "--image", "nginx")
 	}
 	return i.ID
+}
+
+// onboard makes a package of a folder, and returns the id of its VNFD.
+func (s *sampled) onboard(folder string) string {
+	s.t.Helper()
+	archive := filepath.Join(s.world.dir, "cnf.zip")
+	require.NoError(s.t, stack.BuildPackage(s.t.Context(), folder, archive))
+	vnfd, err := stack.Onboard(s.t.Context(), s.api, archive)
+	require.NoError(s.t, err)
+	return vnfd
+}
+
+// inCluster makes a CNF from manifests and one from a chart in the cluster of an instance, which requests name by the
+// instance. Each is scaled, healed and terminated. The cluster cannot be terminated while they are there.
+func (s *sampled) inCluster(cluster string) {
+	s.t.Helper()
+	version := s.version
+	s.version = "v2"
+	defer func() { s.version = version }()
+	for _, p := range []struct {
+		folder, vimType string
+		params          map[string]any
+	}{
+		{"cnf-web", kubernetes.VimType, nil},
+		{"cnf-web-helm", helm.VimType, map[string]any{
+			"helm_chart_path":  "Files/charts/web",
+			"helm_value_names": map[string]any{"VDU1": map[string]any{"replica": "replicaCount"}},
+		}},
+	} {
+		i, err := s.api.CreateInstance(s.t.Context(), sol.CreateVnfRequest{
+			VnfdID: s.onboard("../../../vnf-packages/" + p.folder), VnfInstanceName: p.folder,
+		})
+		require.NoError(s.t, err)
+		s.do(i.ID, p.folder+": instantiate", "instantiate", map[string]any{
+			"flavourId": "simple", "additionalParams": p.params,
+			"vimConnectionInfo": map[string]any{"vim1": map[string]any{"vimId": cluster, "vimType": p.vimType}},
+		})
+		require.Equal(s.t, "2", s.kubectl(cluster, "get", "deployment", "web", "-o", "jsonpath={.status.readyReplicas}"))
+		s.do(i.ID, p.folder+": scale", "scale", map[string]any{"type": sol.ScaleTypeOut, "aspectId": "web"})
+		require.Equal(s.t, "3", s.kubectl(cluster, "get", "deployment", "web", "-o", "jsonpath={.status.readyReplicas}"))
+		_, err = s.api.Terminate(s.t.Context(), cluster, sol.TerminateVnfRequest{
+			TerminationType: sol.TerminationTypeGraceful, GracefulTerminationTimeout: 1,
+		})
+		require.ErrorContains(s.t, err, "other VNF instances have resources: "+i.ID)
+		s.do(i.ID, p.folder+": heal", "heal", map[string]any{})
+		s.do(i.ID, p.folder+": terminate", "terminate", map[string]any{"terminationType": sol.TerminationTypeForceful})
+		require.Empty(s.t, s.kubectl(cluster, "get", "deployment", "web", "--ignore-not-found"))
+		require.NoError(s.t, s.api.DeleteInstance(s.t.Context(), i.ID))
+	}
 }
 
 // served wants pages of the CNF's pods at its three ports of the load balancer, and returns the one that Kubernetes has
