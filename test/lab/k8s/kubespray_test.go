@@ -204,6 +204,10 @@ func (s *sampled) inCluster(cluster string) {
 	s.t.Helper()
 	version := s.version
 	s.version = "v2"
+	pods := func() string {
+		return s.kubectl(cluster, "get", "deployment", "web", "--ignore-not-found", "-o",
+			"jsonpath={.status.readyReplicas}")
+	}
 	defer func() { s.version = version }()
 	for _, p := range []struct {
 		folder, vimType string
@@ -223,16 +227,16 @@ func (s *sampled) inCluster(cluster string) {
 			"flavourId": "simple", "additionalParams": p.params,
 			"vimConnectionInfo": map[string]any{"vim1": map[string]any{"vimId": cluster, "vimType": p.vimType}},
 		})
-		require.Equal(s.t, "2", s.kubectl(cluster, "get", "deployment", "web", "-o", "jsonpath={.status.readyReplicas}"))
+		require.Equal(s.t, "2", pods())
 		s.do(i.ID, p.folder+": scale", "scale", map[string]any{"type": sol.ScaleTypeOut, "aspectId": "web"})
-		require.Equal(s.t, "3", s.kubectl(cluster, "get", "deployment", "web", "-o", "jsonpath={.status.readyReplicas}"))
+		require.Equal(s.t, "3", pods())
 		_, err = s.api.Terminate(s.t.Context(), cluster, sol.TerminateVnfRequest{
 			TerminationType: sol.TerminationTypeGraceful, GracefulTerminationTimeout: 1,
 		})
 		require.ErrorContains(s.t, err, "other VNF instances have resources: "+i.ID)
 		s.do(i.ID, p.folder+": heal", "heal", map[string]any{})
 		s.do(i.ID, p.folder+": terminate", "terminate", map[string]any{"terminationType": sol.TerminationTypeForceful})
-		require.Empty(s.t, s.kubectl(cluster, "get", "deployment", "web", "--ignore-not-found"))
+		require.Empty(s.t, pods())
 		require.NoError(s.t, s.api.DeleteInstance(s.t.Context(), i.ID))
 	}
 }
