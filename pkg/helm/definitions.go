@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// undefined are the kinds that the folder crds of a chart defines and that the cluster does not serve yet. Helm installs
-// the definitions before it installs the chart, but not in a dry run.
+// undefined are the kinds that the folder crds of a chart defines and that the cluster does not serve yet. Helm
+// installs the definitions before the chart, but not in a dry run.
 func (s *session) undefined(c *helmchart.Chart) map[schema.GroupKind]bool {
 	out := map[schema.GroupKind]bool{}
 	for _, file := range c.CRDObjects() {
