@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
@@ -163,43 +165,70 @@ func (k *work) assign(objects []object) {
 
 // observePods reads the pods of the workloads of VDUs.
 func (k *work) observePods(ctx context.Context, s *session, out *seen) error {
-	owners := map[string]*object{} // by uid
 	for n := range out.objects {
 		o := &out.objects[n]
-		if o.vdu != "" && !o.absent {
-			owners[string(o.GetUID())] = o
+		if o.vdu == "" || o.absent {
+			continue
 		}
-	}
-	if len(owners) == 0 {
-		return nil
-	}
-	for _, gvk := range []schema.GroupVersionKind{
-		{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, podKind,
-	} {
-		c, err := s.client(gvk, "")
+		pods, err := s.podsOf(ctx, o.Unstructured)
 		if err != nil {
-			return s.failure("find the kind "+gvk.Kind, err)
+			return err
 		}
-		list, err := c.List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return s.failure("list the objects of the kind "+gvk.Kind, err)
-		}
-		for n := range list.Items {
-			it := &list.Items[n]
-			owner := owners[controllerOf(it)]
-			if own := owners[string(it.GetUID())]; own != nil && gvk.Kind == "Pod" {
-				owner = own
-			}
-			switch {
-			case owner == nil:
-			case gvk.Kind == "Pod":
-				out.pods = append(out.pods, object{Unstructured: it, release: owner.release, vdu: owner.vdu})
-			default:
-				owners[string(it.GetUID())] = owner
-			}
+		for _, p := range pods {
+			out.pods = append(out.pods, object{Unstructured: p, release: o.release, vdu: o.vdu})
 		}
 	}
 	return nil
+}
+
+// podsOf lists the pods of a workload. The API server selects those that match the workload: a namespace can have
+// thousands of others.
+func (s *session) podsOf(ctx context.Context, o *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	if o.GetKind() == podKind.Kind {
+		return []*unstructured.Unstructured{o}, nil
+	}
+	selector, err := selectorOf(o)
+	if err != nil {
+		return nil, s.failure(fmt.Sprintf("read the selector of %s %s", o.GetKind(), o.GetName()), err)
+	}
+	options := metav1.ListOptions{LabelSelector: selector.String()}
+	owners := map[string]bool{string(o.GetUID()): true}
+	kinds := []schema.GroupVersionKind{podKind}
+	if o.GetKind() == "Deployment" { // its pods are those of its ReplicaSets
+		kinds = []schema.GroupVersionKind{{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, podKind}
+	}
+	var out []*unstructured.Unstructured
+	for _, gvk := range kinds {
+		c, err := s.client(gvk, o.GetNamespace())
+		if err != nil {
+			return nil, s.failure("find the kind "+gvk.Kind, err)
+		}
+		list, err := c.List(ctx, options)
+		if err != nil {
+			return nil, s.failure("list the objects of the kind "+gvk.Kind, err)
+		}
+		for n := range list.Items {
+			it := &list.Items[n]
+			switch {
+			case !owners[controllerOf(it)]:
+			case gvk == podKind:
+				out = append(out, it)
+			default:
+				owners[string(it.GetUID())] = true
+			}
+		}
+	}
+	return out, nil
+}
+
+// selectorOf selects the pods of a workload.
+func selectorOf(o *unstructured.Unstructured) (labels.Selector, error) {
+	raw, _, _ := unstructured.NestedMap(o.Object, "spec", "selector")
+	var s metav1.LabelSelector
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &s); err != nil {
+		return nil, err
+	}
+	return metav1.LabelSelectorAsSelector(&s)
 }
 
 // controllerOf is the uid of the controller of an object.

@@ -4,7 +4,7 @@ set -euo pipefail
 echo 'deb https://apt.kubernetes.io/ kubernetes-xenial main' >/etc/apt/sources.list.d/kubernetes.list
 apt-get install -y containerd kubelet kubeadm kubectl
 systemctl enable --now containerd kubelet
-kubeadm init --kubernetes-version "$(kubeadm version -o short)" --pod-network-cidr 10.200.0.0/16 --skip-phases addon,show-join-command
+kubeadm init --kubernetes-version "$(kubeadm version -o short)" --pod-network-cidr 10.200.0.0/16 --skip-phases addon/coredns,show-join-command
 export KUBECONFIG=/etc/kubernetes/admin.conf
 kubectl taint nodes --all node-role.kubernetes.io/control-plane-
 # The substitute for kubelet needs a network configuration, not a plugin.

@@ -3,15 +3,21 @@ package cnf_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"io/fs"
 	"maps"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/gybe-nfv/gybe/pkg/helm"
 	"github.com/gybe-nfv/gybe/pkg/kubernetes"
@@ -210,4 +216,54 @@ func TestChart(t *testing.T) {
 	require.False(t, w.exists("apps/v1", "StatefulSet", "default", "store"))
 	require.False(t, w.exists("v1", "PersistentVolume", "", "gybe-lab-files"))
 	require.False(t, w.exists("lab.gybe.io/v1", "Page", "default", "front"))
+}
+
+// TestPage: the sample package with its parameter file serves a page at a port of the cluster's node.
+func TestPage(t *testing.T) {
+	w := start(t)
+	raw, err := os.ReadFile(packages + "cnf-web/params/instantiate.json")
+	require.NoError(t, err)
+	var request sol.InstantiateVnfRequest
+	require.NoError(t, json.Unmarshal(raw, &request))
+	request.VimConnectionInfo = w.vim(kubernetes.VimType)
+	id := w.create(packages + "cnf-web")
+	op, err := w.api.Instantiate(t.Context(), id, w.encode(request))
+	w.completed("instantiate", op, err)
+	service, err := w.cluster.Get(t.Context(), objects.Ref{
+		APIVersion: "v1", Kind: "Service", Namespace: "default", Name: "web",
+	})
+	require.NoError(t, err)
+	ports, _, err := unstructured.NestedSlice(service.Object, "spec", "ports")
+	require.NoError(t, err)
+	require.Len(t, ports, 1)
+	server, err := url.Parse(w.config.Host)
+	require.NoError(t, err)
+	page := fmt.Sprintf("http://%s:%v/", server.Hostname(), ports[0].(map[string]any)["nodePort"])
+	var text []byte
+	require.Eventually(t, func() bool {
+		text = w.page(page)
+		return strings.Contains(string(text), "Service default/web,")
+	}, time.Minute, 100*time.Millisecond)
+	t.Logf("%s\n%s", page, text)
+	w.terminate(id)
+}
+
+// page is the text at a URL; nil if it does not answer.
+func (w *world) page(url string) []byte {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	require.NoError(w.t, err)
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
+	if err != nil {
+		return nil
+	}
+	return text
 }

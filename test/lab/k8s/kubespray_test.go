@@ -90,7 +90,9 @@ func TestKubesprayWorkload(t *testing.T) {
 	s := startKubespray(t, "simple")
 	id := s.up()
 	began := time.Now()
-	out, err := s.output("env", "GYBE_LAB_CNF="+s.kubeconfig(id), "go", "test", "-count=1", "-v", "../cnf")
+	out, err := s.outputWithin(
+		patience, "env", "GYBE_LAB_CNF="+s.kubeconfig(id), "go", "test", "-count=1", "-v", "../cnf",
+	)
 	t.Log(out)
 	require.NoError(t, err)
 	require.NotContains(t, out, "--- SKIP")

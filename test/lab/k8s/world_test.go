@@ -190,7 +190,11 @@ func (w *world) run(program string, args ...string) string {
 }
 
 func (w *world) output(program string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(w.t.Context(), 3*time.Minute)
+	return w.outputWithin(3*time.Minute, program, args...)
+}
+
+func (w *world) outputWithin(limit time.Duration, program string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(w.t.Context(), limit)
 	defer cancel()
 	var errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, args...)
