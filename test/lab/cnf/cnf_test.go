@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -236,9 +235,12 @@ func TestPage(t *testing.T) {
 	ports, _, err := unstructured.NestedSlice(service.Object, "spec", "ports")
 	require.NoError(t, err)
 	require.Len(t, ports, 1)
-	server, err := url.Parse(w.config.Host)
+	pods, err := w.cluster.Pods(t.Context(), objects.Ref{
+		APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "web",
+	})
 	require.NoError(t, err)
-	page := fmt.Sprintf("http://%s:%v/", server.Hostname(), ports[0].(map[string]any)["nodePort"])
+	require.Len(t, pods, 2)
+	page := fmt.Sprintf("http://%s:%v/", pods[0].Status.HostIP, ports[0].(map[string]any)["nodePort"])
 	var text []byte
 	require.Eventually(t, func() bool {
 		text = w.page(page)
