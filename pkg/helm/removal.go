@@ -18,7 +18,11 @@ type released struct {
 	Namespace  string    `json:"namespace,omitempty"`
 	Name       string    `json:"name"`
 	UID        types.UID `json:"uid"`
+	Release    string    `json:"release"`
 }
+
+// annotationRelease is Helm's mark of the release that an object belongs to.
+const annotationRelease = "meta.helm.sh/release-name"
 
 // object is the object without its content.
 func (r released) object() *unstructured.Unstructured {
@@ -48,7 +52,7 @@ func (k *work) remove(ctx context.Context) error {
 		if err := k.uninstallAll(ctx); err != nil {
 			return err
 		}
-		if err := s.requireGone(ctx, objects); err != nil {
+		if err := k.requireGone(ctx, s, objects); err != nil {
 			return err
 		}
 		return k.gone(ctx, s)
@@ -70,7 +74,10 @@ func (k *work) toRemove(ctx context.Context, s *session, step *lcm.Step) ([]rele
 		if o.absent || o.GetAnnotations()[kube.ResourcePolicyAnno] == kube.KeepPolicy {
 			continue
 		}
-		out = append(out, released{o.GetAPIVersion(), o.GetKind(), o.GetNamespace(), o.GetName(), o.GetUID()})
+		out = append(out, released{
+			APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName(),
+			UID: o.GetUID(), Release: o.release,
+		})
 	}
 	return out, step.Save(ctx, out)
 }
@@ -94,14 +101,15 @@ func (k *work) uninstallAll(ctx context.Context) error {
 }
 
 // requireGone waits until none of the objects exists, and deletes those that are left. An object of the same name with
-// another uid is another one's.
-func (s *session) requireGone(ctx context.Context, objects []released) error {
+// another uid is another one's, and so is one that another release has taken over.
+func (k *work) requireGone(ctx context.Context, s *session, objects []released) error {
 	for _, r := range objects {
 		live, err := s.live(ctx, r.object())
 		if err != nil {
 			return err
 		}
-		if live.absent || live.GetUID() != r.UID {
+		if live.absent || live.GetUID() != r.UID || live.GetLabels()[labelInstance] != k.Instance.ID ||
+			live.GetAnnotations()[annotationRelease] != r.Release {
 			continue
 		}
 		if live.GetDeletionTimestamp() == nil {

@@ -188,6 +188,26 @@ spec:
 	w.withoutChart()
 }
 
+// TestTerminationLeavesWhatAnotherReleaseHasTaken: an object that belongs to another release and instance by now is not
+// deleted, and the termination does not wait for it.
+func TestTerminationLeavesWhatAnotherReleaseHasTaken(t *testing.T) {
+	t.Parallel()
+	w := charts(t)
+	id := w.create(w.onboard(chartSource))
+	w.completed(w.instantiate(id, w.request(chartParams(nil))))
+	code, answer := w.cluster.Do(t.Context(), kubeapi.Admin, http.MethodPatch,
+		kubeapi.Kind("ConfigMap").Path("default", "web-page"), "application/merge-patch+json",
+		encode(t, map[string]any{"metadata": map[string]any{
+			"labels":      map[string]any{"gybe.io/vnf-instance": "another"},
+			"annotations": map[string]any{"meta.helm.sh/release-name": "another"},
+		}}))
+	require.Equal(t, http.StatusOK, code, "%s", answer)
+	w.completed(w.terminate(id))
+	require.Len(t, w.named("ConfigMap", "web-page"), 1)
+	require.Empty(t, w.named("Deployment", ""))
+	require.Empty(t, w.releaseSecrets())
+}
+
 // TestSeveralReleases: a request of version 1 names two releases. A scaling changes one of them, a heal of the whole
 // CNF makes both again, and the termination takes both away.
 func TestSeveralReleases(t *testing.T) {
