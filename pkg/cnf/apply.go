@@ -148,28 +148,28 @@ func (t *tick) settle(ctx context.Context, d *desired) error {
 // ready waits for an object.
 func (t *tick) ready(ctx context.Context, ref objects.Ref) error {
 	return t.w.Step(ctx, "wait until ready", t.target(ref), func(ctx context.Context, _ *lcm.Step) error {
-		live, err := t.Get(ctx, ref)
-		if err != nil {
-			return failed("read", ref, err)
-		}
-		r, err := t.Check(ctx, live)
-		switch {
-		case err != nil:
-			return failed("read", ref, err)
-		case r.Failed:
-			return unready(ref, r)
-		case !r.Ready:
-			return lcm.Wait(pollEvery, ref.String()+": "+r.Why)
-		}
-		return nil
+		return t.requireReady(ctx, ref)
 	})
 }
 
-// unready is the error of an object that will not become ready.
-func unready(ref objects.Ref, r objects.Readiness) error {
-	e := lcm.Errorf(lcm.CodeUpstream, "%s does not become ready: %s", ref.String(), r.Why)
-	e.Title = "Object failed"
-	return e
+// requireReady returns nil if an object is ready, and a wait if it can become ready.
+func (t *tick) requireReady(ctx context.Context, ref objects.Ref) error {
+	live, err := t.Get(ctx, ref)
+	if err != nil {
+		return failed("read", ref, err)
+	}
+	r, err := t.Check(ctx, live)
+	switch {
+	case err != nil:
+		return failed("read", ref, err)
+	case r.Failed:
+		e := lcm.Errorf(lcm.CodeUpstream, "%s does not become ready: %s", ref.String(), r.Why)
+		e.Title = "Object failed"
+		return e
+	case !r.Ready:
+		return lcm.Wait(pollEvery, ref.String()+": "+r.Why)
+	}
+	return nil
 }
 
 // populated waits until a workload has as many pods as VNFCs: those that go may still be there.

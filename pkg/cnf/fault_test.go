@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm/infratest"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -64,29 +63,12 @@ func ofImage(f kubeapi.PodFault, texts ...string) infratest.Fault {
 	return out
 }
 
-// Faults of the API server.
-var (
-	cut         = kubeapi.Fault{} // the connection breaks
-	unavailable = kubeapi.Fault{
-		Status: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable,
-		Message: "apiserver is shutting down",
-	}
-	conflict = kubeapi.Fault{
-		Status: http.StatusConflict, Reason: metav1.StatusReasonConflict,
-		Message: "the object has been modified; please apply your changes to the latest version",
-	}
-	busy = kubeapi.Fault{
-		Status: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests,
-		Message: "too many requests, please try again later", RetryAfter: 1,
-	}
-)
-
 // TestFaultsOfOtherOperations: the operations after the instantiation tell a fault of the API server and continue, too.
 func TestFaultsOfOtherOperations(t *testing.T) {
 	t.Parallel()
 	all := map[string]infratest.Fault{}
 	for name, f := range map[string]kubeapi.Fault{
-		"ConnectionBreaks": cut, "Unavailable": unavailable, "TooManyRequests": busy,
+		"ConnectionBreaks": {}, "Unavailable": kubeapi.Unavailable, "TooManyRequests": kubeapi.Busy,
 	} {
 		for _, on := range []struct {
 			name, method, path, text string
@@ -131,14 +113,16 @@ func TestFaultsOfTheCluster(t *testing.T) {
 		func(c *cluster, _ string) { c.SetNodeReady("worker1", false, "the kubelet does not answer") },
 		func(c *cluster, _ string) { c.SetNodeReady("worker1", true, "") })
 	unschedulable.Waits = true
+	const apply, name = "apply Deployment", "/web: "
+	unavailable, conflict, busy := kubeapi.Unavailable, kubeapi.Conflict, kubeapi.Busy
 	infratest.Faults(t, harness(deployment), map[string]infratest.Fault{
-		"ConnectionBreaks":      patches(cut, "apply Deployment", "/web", "stream error", "received from peer"),
-		"ConnectionBreaksTwice": twice(cut),
-		"Unavailable":           patches(unavailable, "apply Deployment", "/web: ", unavailable.Message),
+		"ConnectionBreaks":      patches(kubeapi.Fault{}, apply, "/web", "stream error", "received from peer"),
+		"ConnectionBreaksTwice": twice(kubeapi.Fault{}),
+		"Unavailable":           patches(unavailable, apply, name, unavailable.Message),
 		"UnavailableTwice":      twice(unavailable),
-		"Conflict":              patches(conflict, "apply Deployment", "/web: ", conflict.Message),
+		"Conflict":              patches(conflict, apply, name, conflict.Message),
 		"ConflictTwice":         twice(conflict),
-		"TooManyRequests":       patches(busy, "apply Deployment", "/web: ", busy.Message),
+		"TooManyRequests":       patches(busy, apply, name, busy.Message),
 		"TooManyRequestsTwice":  twice(busy),
 		"Webhook": fault(
 			[]string{"apply Deployment", "/web: ", `admission webhook "policy.example.com" denied the request: no owner`},

@@ -78,18 +78,8 @@ func (t *tick) replaceOldest(ctx context.Context, ref objects.Ref, version strin
 	}
 	n := max(0, slices.IndexFunc(old, func(p corev1.Pod) bool { return !ready(p) }))
 	if ready(old[n]) {
-		live, err := t.Get(ctx, ref)
-		if err != nil {
-			return failed("read", ref, err)
-		}
-		r, err := t.Check(ctx, live)
-		switch {
-		case err != nil:
-			return failed("read", ref, err)
-		case r.Failed:
-			return unready(ref, r)
-		case !r.Ready || !slices.ContainsFunc(pods, ready):
-			return lcm.Wait(pollEvery, ref.String()+": "+r.Why)
+		if err := t.requireReady(ctx, ref); err != nil {
+			return err
 		}
 	}
 	pod := objects.Ref{

@@ -10,7 +10,6 @@ import (
 	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gybe-nfv/gybe/pkg/lcm/infratest"
 	"github.com/gybe-nfv/gybe/pkg/sol"
@@ -98,22 +97,6 @@ func waits(f infratest.Fault) infratest.Fault {
 	return f
 }
 
-// Faults of the API server.
-var (
-	unavailable = kubeapi.Fault{
-		Status: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable,
-		Message: "apiserver is shutting down",
-	}
-	conflict = kubeapi.Fault{
-		Status: http.StatusConflict, Reason: metav1.StatusReasonConflict,
-		Message: "the object has been modified; please apply your changes to the latest version",
-	}
-	busy = kubeapi.Fault{
-		Status: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests,
-		Message: "too many requests, please try again later", RetryAfter: 1,
-	}
-)
-
 // TestFaultsOfOtherOperations: the operations after the instantiation tell a fault and complete after it, too.
 func TestFaultsOfOtherOperations(t *testing.T) {
 	t.Parallel()
@@ -129,7 +112,7 @@ func TestFaultsOfOtherOperations(t *testing.T) {
 		"Terminate": {http.MethodDelete, "/deployments/web", sol.LcmOperationTerminate, false},
 		"Records":   {http.MethodGet, "/secrets", sol.LcmOperationScale, false},
 	} {
-		for kind, f := range map[string]kubeapi.Fault{"ConnectionBreaks": {}, "Unavailable": unavailable} {
+		for kind, f := range map[string]kubeapi.Fault{"ConnectionBreaks": {}, "Unavailable": kubeapi.Unavailable} {
 			f.Method, f.Path = on.method, on.path
 			of := requests(f, f.Message)
 			of.On, of.Whole = on.on, on.whole
@@ -150,9 +133,9 @@ func TestFaultsOfTheCluster(t *testing.T) {
 	t.Parallel()
 	infratest.Faults(t, charts(t, nil), map[string]infratest.Fault{
 		"ConnectionBreaks": requests(kubeapi.Fault{}, "stream error", "received from peer"),
-		"Unavailable":      requests(unavailable, unavailable.Message),
-		"Conflict":         requests(conflict, conflict.Message),
-		"TooManyRequests":  waits(requests(busy, "429 Too Many Requests to", "/deployments/web")),
+		"Unavailable":      requests(kubeapi.Unavailable, kubeapi.Unavailable.Message),
+		"Conflict":         requests(kubeapi.Conflict, kubeapi.Conflict.Message),
+		"TooManyRequests":  waits(requests(kubeapi.Busy, "429 Too Many Requests to", "/deployments/web")),
 		"Webhook": fault([]string{`admission webhook "policy.example.com" denied the request: no owner`},
 			func(c *cluster, _ string) { c.SetWebhook("no owner") },
 			func(c *cluster, _ string) { c.SetWebhook("") }),

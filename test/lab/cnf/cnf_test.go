@@ -120,16 +120,22 @@ func TestManifests(t *testing.T) {
 	require.False(t, w.exists("apps/v1", "StatefulSet", "default", "store"), "the manifests do not have it any more")
 	require.Len(t, w.pods(id), 2)
 
+	w.end(id)
+	require.False(t, w.exists("apps/v1", "Deployment", "default", "vdu1"))
+}
+
+// end stops and starts an instance, heals it as a whole, and terminates it.
+func (w *world) end(id string) {
+	w.t.Helper()
 	for _, state := range []sol.VnfOperationalState{sol.VnfOperationalStateStopped, sol.VnfOperationalStateStarted} {
-		op, err = w.api.Operate(t.Context(), id, sol.OperateVnfRequest{ChangeStateTo: state})
+		op, err := w.api.Operate(w.t.Context(), id, sol.OperateVnfRequest{ChangeStateTo: state})
 		w.completed("operate: "+string(state), op, err)
 	}
-	before = w.pods(id)
-	op, err = w.api.Heal(t.Context(), id, sol.HealVnfRequest{})
+	before := w.pods(id)
+	op, err := w.api.Heal(w.t.Context(), id, sol.HealVnfRequest{})
 	w.completed("heal the CNF", op, err)
-	require.NotEqual(t, before, w.pods(id))
+	require.NotEqual(w.t, before, w.pods(id))
 	w.terminate(id)
-	require.False(t, w.exists("apps/v1", "Deployment", "default", "vdu1"))
 }
 
 // terminate deletes everything of an instance.
@@ -202,15 +208,7 @@ func TestChart(t *testing.T) {
 	op, err = w.api.ChangePackage(t.Context(), id, change)
 	w.completed("change the package", op, err)
 	w.requireImage(id, "nginx:1.28")
-	for _, state := range []sol.VnfOperationalState{sol.VnfOperationalStateStopped, sol.VnfOperationalStateStarted} {
-		op, err = w.api.Operate(t.Context(), id, sol.OperateVnfRequest{ChangeStateTo: state})
-		w.completed("operate: "+string(state), op, err)
-	}
-	before = w.pods(id)
-	op, err = w.api.Heal(t.Context(), id, sol.HealVnfRequest{})
-	w.completed("heal the CNF", op, err)
-	require.NotEqual(t, before, w.pods(id))
-	w.terminate(id)
+	w.end(id)
 	require.False(t, w.exists("apps/v1", "Deployment", "default", "web"))
 	require.False(t, w.exists("apps/v1", "StatefulSet", "default", "store"))
 	require.False(t, w.exists("v1", "PersistentVolume", "", "gybe-lab-files"))

@@ -215,7 +215,7 @@ func (s *sampled) inCluster(cluster string) {
 		folder, vimType string
 		params          map[string]any
 	}{
-		{"cnf-web", kubernetes.VimType, nil},
+		{"cnf-web", kubernetes.VimType, map[string]any{}},
 		{"cnf-web-helm", helm.VimType, map[string]any{
 			"helm_chart_path":  "Files/charts/web",
 			"helm_value_names": map[string]any{"VDU1": map[string]any{"replica": "replicaCount"}},

@@ -25,6 +25,25 @@ type Fault struct {
 	Times int
 }
 
+// Faults of an API server that is not broken.
+var (
+	// Unavailable is the answer of one that ends.
+	Unavailable = Fault{
+		Status: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable,
+		Message: "apiserver is shutting down",
+	}
+	// Conflict is the answer to a change of an object that has another version by now.
+	Conflict = Fault{
+		Status: http.StatusConflict, Reason: metav1.StatusReasonConflict,
+		Message: "the object has been modified; please apply your changes to the latest version",
+	}
+	// Busy asks to come back after a second.
+	Busy = Fault{
+		Status: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests,
+		Message: "too many requests, please try again later", RetryAfter: 1,
+	}
+)
+
 // PodFault is what goes wrong with the containers of an image.
 type PodFault string
 
