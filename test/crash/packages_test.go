@@ -153,13 +153,15 @@ func TestKillWhileAPackageIsDownloaded(t *testing.T) {
 		return d.Received == int64(len(archive)/2)
 	}, patience, interval)
 	a.Kill()
+	for len(ranges) > 0 { // a node that is slow can ask for the beginning more than once
+		require.Empty(t, <-ranges)
+	}
 	close(killed)
 	require.Equal(t, "UPLOADING", w.state(p.ID))
 	b := w.serve("two")
 	began := time.Now()
 	w.onboarded(b.api, p.ID)
 	t.Logf("onboarded %s after another node was ready", time.Since(began).Round(time.Millisecond))
-	require.Empty(t, <-ranges)
 	require.Equal(t, "bytes="+strconv.Itoa(len(archive)/2)+"-", <-ranges)
 	for len(ranges) > 0 { // a node that is slow can lose its lease, and goes on later
 		from, err := strconv.Atoi(strings.Trim(<-ranges, "bytes=-"))
