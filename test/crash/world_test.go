@@ -140,7 +140,13 @@ func (w *world) completed(api *client.Client, op string) {
 			tick.Stop()
 			break
 		}
-		require.Less(w.t, time.Now(), deadline, "operation %s is not done in time: %+v", op, o)
+		if time.Now().After(deadline) {
+			p, err := api.Progress(w.t.Context(), op, "", 0)
+			require.NoError(w.t, err)
+			at, err := json.Marshal(p)
+			require.NoError(w.t, err)
+			require.Fail(w.t, "the operation is not done in time", "%s", at)
+		}
 	}
 	require.Equal(w.t, sol.LcmOperationStateCompleted, o.OperationState, "%+v", o.Error)
 }

@@ -96,7 +96,7 @@ type Address struct {
 type Machines interface {
 	// Boot starts a machine. It is called once per machine (again after Delete when the server is rebuilt), just
 	// before the server is shown as ACTIVE; an error turns the server to ERROR with that text as its fault, except
-	// that an error that wraps syscall.EADDRINUSE is tried again for a second. ctx bounds the call, not the machine.
+	// that an error that wraps syscall.EADDRINUSE is tried again for 30 s. ctx bounds the call, not the machine.
 	Boot(ctx context.Context, m Machine) error
 	// Delete stops the machine and forgets it, disk included; its addresses are free when Delete returns.
 	Delete(id string)

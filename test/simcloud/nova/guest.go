@@ -17,9 +17,10 @@ import (
 	"github.com/gybe-nfv/gybe/test/simcloud/sim"
 )
 
-// An address that moves between machines may be bound by the old one for a moment.
+// An address that moves between machines may be bound by the old one for a moment, on a busy machine for seconds. A
+// machine whose address stays bound cannot be reached.
 const (
-	bindTries = 50
+	bindTries = 1500
 	bindPause = 20 * time.Millisecond
 )
 
